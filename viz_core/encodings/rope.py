@@ -1,0 +1,124 @@
+"""RoPE: rotary position embedding (Su et al. 2021, sections 3.2 and 3.4.2)."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from viz_core.encodings._contract import Encoding, Geometry, Paper, Parameter, PositionEncoding
+from viz_core.encodings._scalings import SCALINGS, Scaling, frequencies
+
+LAYOUTS = ("half", "interleaved")
+
+
+def rotate(x: Tensor, angle: Tensor, layout: str = "half", factor: float = 1.0) -> Tensor:
+    """Each pair of channels of x [..., position, channel] turned by `angle` [position, pair].
+
+    layout "half" pairs channel k with k + D/2 (Llama, GPT-NeoX); "interleaved" pairs 2k with
+    2k + 1 (GPT-J, RoFormer). `factor` multiplies the result (YaRN's temperature).
+    """
+    cos, sin = ((f(angle) * factor).to(x.dtype) for f in (torch.cos, torch.sin))
+    if layout == "half":
+        a, b = x.chunk(2, dim=-1)
+        return torch.cat((a * cos - b * sin, b * cos + a * sin), dim=-1)
+    a, b = x[..., 0::2], x[..., 1::2]
+    return torch.stack((a * cos - b * sin, b * cos + a * sin), dim=-1).flatten(-2)
+
+
+def to_half(x: Tensor) -> Tensor:
+    """Channels of the interleaved layout in half-split order: even ones first, then odd ones.
+
+    Scores are the same when queries and keys are both converted; works on weights [out, in] of
+    one head when applied along their last axis transposed.
+    """
+    return torch.cat((x[..., 0::2], x[..., 1::2]), dim=-1)
+
+
+def to_interleaved(x: Tensor) -> Tensor:
+    """The inverse of `to_half`."""
+    return torch.stack(x.chunk(2, dim=-1), dim=-1).flatten(-2)
+
+
+def envelope(distance: Tensor, head_dim: int, base: float = 10000.0) -> Tensor:
+    """mean_j |S_j(d)|, S_j = sum_{k<j} e^(i d theta_k), j = 1 .. D/2 (Su et al. 2021, 3.4.3).
+
+    The factor that falls with distance in the upper bound on a score of smoothly varying q and k;
+    it says nothing about real q and k, whose scores may peak at any distance. [distance].
+    """
+    theta, _ = frequencies(head_dim, base)
+    phase = distance.double()[:, None] * theta  # [distance, pair]
+    partial = torch.polar(torch.ones_like(phase), phase).cumsum(-1)
+    return partial.abs().mean(-1)
+
+
+class RoPE(PositionEncoding):
+    """Rotates queries and keys of every layer; scores then depend on q, k and distance alone.
+
+    Keys that were cached after rotation stay valid for every scaling but `dynamic`, whose base
+    changes with the length seen: there a cache of rotated keys mixes bases, and decoding differs
+    from one full pass (YaRN, section 3.3).
+    """
+
+    def __init__(
+        self,
+        geometry: Geometry,
+        theta: float = 10000.0,
+        scaling: str = "none",
+        factor: float = 1.0,
+        layout: str = "half",
+    ) -> None:
+        super().__init__(geometry)
+        self.theta, self.layout = theta, layout
+        self.scaling = Scaling(scaling, factor)
+
+    def frequencies(self, seen: int) -> tuple[Tensor, float]:
+        """(radians per token [pair], factor on cos and sin) when `seen` positions exist."""
+        g = self.geometry
+        return frequencies(g.head_dim, self.theta, self.scaling, g.length, seen)
+
+    def rotate(self, x: Tensor, positions: Tensor, seen: int) -> Tensor:
+        """x [..., head, position, channel] turned by its positions; angles in float64."""
+        theta, factor = self.frequencies(seen)
+        angle = positions.double()[:, None] * theta.to(positions.device)
+        # reduced to one turn before the cast: float32 alone would lose digits with position
+        return rotate(x, torch.remainder(angle, 2 * math.pi).float(), self.layout, factor)
+
+    def law(self, distance: Tensor, query: Tensor, key: Tensor, scale: float) -> Tensor:
+        """scale x Re sum_k q_k conj(k_k) e^(i d theta_k): what the mean q and k alone would score.
+
+        [head, distance]; an exact part of the score, to which content adds the rest.
+        """
+        theta, factor = self.frequencies(int(distance.max()) + 1)
+        if self.layout == "interleaved":
+            query, key = to_half(query), to_half(key)
+        q, k = (torch.complex(*v.double().cpu().chunk(2, dim=-1)) for v in (query, key))
+        turn = torch.polar(torch.ones(()).double(), distance.double().cpu()[:, None] * theta)
+        kernel = torch.einsum("hp,dp->hd", q * k.conj(), turn).real
+        return (scale * factor**2 * kernel).float()
+
+
+ENCODING = Encoding(
+    id="rope",
+    name="RoPE",
+    acts_on="queries and keys",
+    paper=Paper(
+        "Su et al.",
+        2021,
+        "RoFormer: Enhanced Transformer with Rotary Position Embedding",
+        "https://arxiv.org/abs/2104.09864",
+    ),
+    latex=r"s_{ij} = \frac{1}{\sqrt{D}}\,\mathrm{Re}\sum_k q_i^{(k)}\,\overline{k_j^{(k)}}"
+    r"\,e^{\mathrm{i}(i-j)\theta_k},\quad \theta_k = b^{-2k/D}",
+    summary="Pairs of channels of queries and keys turn with position; scores ripple with distance.",
+    beyond="Defined at any length; slow pairs reach angles that training never showed.",
+    law="The kernel of the head's mean query and mean key: a sum of cosines at RoPE's frequencies.",
+    build=RoPE,
+    parameters=(
+        Parameter("theta", 10000.0, "The base b; wavelengths run from 2 pi to 2 pi x b.", 2.0, 1e9),
+        Parameter("scaling", "none", "How frequencies are stretched.", choices=SCALINGS),
+        Parameter("factor", 1.0, "The stretch s, usually evaluated / trained length.", 1.0, 1024.0),
+        Parameter("layout", "half", "Which channels form a pair.", choices=LAYOUTS),
+    ),
+)

@@ -1,0 +1,152 @@
+"""A small causal Transformer in which the position encoding is the only thing that changes.
+
+Pre-norm blocks (RMSNorm, attention, RMSNorm, GELU MLP), no biases, tied embeddings.
+Token vectors are scaled by sqrt(width) (Vaswani et al. 2017), so that absolute encodings meet
+them at the same size. Shapes: b batch, n position, w width, h head, c channel of a head.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from viz_core import encodings, kernels
+from viz_core.encodings import Geometry, PositionEncoding
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """Sizes and encoding of one model. `length` is the trained length in tokens."""
+
+    encoding: str
+    layers: int
+    heads: int
+    width: int
+    vocabulary: int
+    length: int
+    mlp: int = 4  # hidden width of the MLP, in widths
+    parameters: dict[str, encodings.Value] = field(default_factory=dict)
+
+    @property
+    def geometry(self) -> Geometry:
+        """What an encoding needs to know of these sizes."""
+        return Geometry(self.heads, self.width // self.heads, self.width, self.length)
+
+    @property
+    def scale(self) -> float:
+        """What dot products are multiplied by: 1 / sqrt(channels of a head)."""
+        return (self.width // self.heads) ** -0.5
+
+
+class Layer(NamedTuple):
+    """What attention computed in one layer: q, k after the encoding, v, each [b, h, n, c].
+
+    `lse` [b, h, n] is the log-normaliser of each query's row; None from the fused path.
+    """
+
+    q: Tensor
+    k: Tensor
+    v: Tensor
+    lse: Tensor | None
+
+
+class Output(NamedTuple):
+    """logits [b, n, vocabulary] and what each layer's attention computed."""
+
+    logits: Tensor
+    layers: tuple[Layer, ...]
+
+
+class Block(nn.Module):
+    """One layer: attention and MLP, each on the normalised stream and added back to it."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        w = config.width
+        self.heads, self.scale = config.heads, config.scale
+        self.norm1, self.norm2 = nn.RMSNorm(w), nn.RMSNorm(w)
+        self.qkv = nn.Linear(w, 3 * w, bias=False)
+        self.out = nn.Linear(w, w, bias=False)
+        self.up = nn.Linear(w, config.mlp * w, bias=False)
+        self.down = nn.Linear(config.mlp * w, w, bias=False)
+
+    def forward(
+        self,
+        x: Tensor,
+        positions: Tensor,
+        encoding: PositionEncoding,
+        past: Layer | None,
+        mask: Tensor | None,
+        strip: Tensor | None,
+    ) -> tuple[Tensor, Layer]:
+        """x [b, n, w] to the same shape. With `strip` the blocked path runs and gives lse."""
+        qkv = self.qkv(self.norm1(x)).unflatten(-1, (3, self.heads, -1))  # [b, n, 3, h, c]
+        q, k, v = qkv.permute(2, 0, 3, 1, 4)  # each [b, h, n, c]
+        seen = int(x.shape[1]) if past is None else int(x.shape[1]) + past.k.shape[2]
+        q, k = encoding.rotate(q, positions, seen), encoding.rotate(k, positions, seen)
+        if past is not None:
+            k, v = torch.cat((past.k, k), dim=2), torch.cat((past.v, v), dim=2)
+        lse = None
+        if strip is None:
+            mixed = kernels.fused(q, k, v, mask, self.scale)
+        else:
+            mixed, lse = kernels.blocked(q, k, v, strip, self.scale)
+        x = x + self.out(mixed.transpose(1, 2).flatten(2))  # [b, n, h * c] back to [b, n, w]
+        x = x + self.down(F.gelu(self.up(self.norm2(x))))
+        return x, Layer(q, k, v, lse)
+
+
+class Transformer(nn.Module):
+    """The model; build it after `torch.manual_seed` and all encodings start from equal weights."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.embedding = nn.Embedding(config.vocabulary, config.width)
+        self.blocks = nn.ModuleList(Block(config) for _ in range(config.layers))
+        self.norm = nn.RMSNorm(config.width)
+        for name, weight in self.named_parameters():
+            if weight.ndim == 2:
+                std = 0.02 if name == "embedding.weight" else weight.shape[1] ** -0.5
+                nn.init.normal_(weight, std=std)
+                if name.endswith(("out.weight", "down.weight")):  # keep the stream's size with depth
+                    weight.data /= (2 * config.layers) ** 0.5
+        # last, so that its own random numbers don't shift those of the shared weights
+        self.encoding = encodings.get(config.encoding).make(config.geometry, config.parameters)
+
+    def forward(
+        self,
+        tokens: Tensor,
+        past: tuple[Layer, ...] | None = None,
+        trace: bool = False,
+        head: bool = True,
+    ) -> Output:
+        """tokens [b, n] to logits [b, n, vocabulary] and each layer's q, k, v (and lse).
+
+        `past` is the `layers` of an earlier call, whose positions these tokens follow. `trace`
+        takes the blocked path, in memory linear in n, and fills lse. Without `head` the logits
+        are left empty: at long n they are the largest thing here, and a trace needs none.
+        """
+        start = 0 if past is None else past[0].k.shape[2]
+        count = start + tokens.shape[1]
+        positions = encodings.arange(start, tokens.shape[1], tokens)
+        x = self.embedding(tokens) * self.config.width**0.5
+        x = self.encoding.embed(x, positions)
+        mask = strip = None
+        if trace:
+            strip = kernels.band(self.encoding, count, x)
+        elif past is not None or self.encoding.bias(positions[:1]) is not None:
+            # 4-D: with three dimensions torch's CPU kernel falls back to one twice as slow
+            mask = kernels.cut(kernels.band(self.encoding, count, x), (start, count), (0, count))[None]
+        layers = []
+        for i, block in enumerate(self.blocks):
+            before = None if past is None else past[i]
+            x, layer = block(x, positions, self.encoding, before, mask, strip)
+            layers.append(layer)
+        x = self.norm(x)
+        logits = x @ self.embedding.weight.T if head else x.new_empty(*x.shape[:2], 0)
+        return Output(logits, tuple(layers))

@@ -1,0 +1,69 @@
+"""A training recipe: every number that a run depends on, read from `checkpoints/recipe.toml`."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import tomllib
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from viz_core.errors import UnknownName
+from viz_core.model import ModelConfig
+
+RECIPES = Path(__file__).parents[2] / "checkpoints" / "recipe.toml"
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Sizes, data and optimiser of one run; comments on each stand in the file."""
+
+    name: str
+    layers: int
+    heads: int
+    width: int
+    mlp: int
+    vocabulary: int
+    length: int
+    passes: int
+    batch: int
+    rate: float
+    warmup: int
+    decay: float
+    clip: float
+    seed: int
+    validate_every: int
+
+    @property
+    def sha256(self) -> str:
+        """A hash of all values: two runs with the same one differ in the encoding alone."""
+        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()
+
+    def model(self, encoding: str, parameters: dict[str, int | float | str]) -> ModelConfig:
+        """The configuration of the model that this recipe trains."""
+        return ModelConfig(
+            encoding=encoding,
+            layers=self.layers,
+            heads=self.heads,
+            width=self.width,
+            mlp=self.mlp,
+            vocabulary=self.vocabulary,
+            length=self.length,
+            parameters=parameters,
+        )
+
+    def learning_rate(self, step: int, steps: int) -> float:
+        """The rate of `step` (from 0) of `steps`: linear warm-up, then a cosine to a tenth."""
+        if step < self.warmup:
+            return self.rate * (step + 1) / self.warmup
+        done = (step - self.warmup) / max(steps - self.warmup, 1)
+        return self.rate * (0.55 + 0.45 * math.cos(math.pi * done))
+
+
+def load(name: str = "shipped", path: Path = RECIPES) -> Recipe:
+    """The recipe called `name`; `UnknownName` with the known ones otherwise."""
+    recipes = tomllib.loads(path.read_text(encoding="utf-8"))
+    if name not in recipes:
+        raise UnknownName("a recipe", name, list(recipes))
+    return Recipe(name=name, **recipes[name])

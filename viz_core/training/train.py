@@ -1,0 +1,191 @@
+"""The trainer: same batches in the same order for every encoding, resumable from disk."""
+
+from __future__ import annotations
+
+import csv
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from viz_core import perplexity
+from viz_core.encodings import Value, get
+from viz_core.errors import AtlasError
+from viz_core.model import Transformer
+from viz_core.readers import native
+from viz_core.training import batches, corpus, tokenizer
+from viz_core.training.recipe import Recipe
+
+COLUMNS = ("step", "tokens", "training_loss", "validation_loss", "learning_rate", "seconds")
+VALIDATION_WINDOWS = 128
+CLOSING_WINDOWS = 1024  # for the loss by position at the end
+BINS = ((1, 15), (16, 63), (64, 255), (256, 511))  # positions, both ends included
+SAVE_EVERY = 50
+
+
+@dataclass(frozen=True)
+class Data:
+    """The tokens of both splits and what identifies them."""
+
+    training: batches.Ids
+    validation: batches.Ids
+    facts: dict[str, str]
+
+
+def prepare(recipe: Recipe, text: Path, tokenizer_path: Path) -> Data:
+    """Tokenizer and token ids for `recipe`, made once beside the corpus and read afterwards."""
+    if not text.exists():
+        raise AtlasError(
+            f"Expected the training text at {text}; it isn't there. Run `make corpus` first."
+        )
+    pieces = tokenizer.load_or_train(
+        tokenizer_path, (d.text for d in corpus.documents(text, "train")), recipe.vocabulary
+    )
+    facts = {
+        "corpus_sha256": native.sha256(text),
+        "tokenizer_sha256": native.sha256(tokenizer_path),
+    }
+    mark = "-".join(value[:8] for value in facts.values())
+
+    def ids(split: corpus.Split) -> batches.Ids:
+        texts = (d.text for d in corpus.documents(text, split))
+        return batches.encode(pieces, texts, text.parent / f"{split}-{mark}.npy")
+
+    return Data(ids("train"), ids("val"), facts)
+
+
+def device() -> torch.device:
+    """The GPU if there is one, or else the CPU."""
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def precision(place: torch.device) -> AbstractContextManager[Any]:
+    """bfloat16 autocast where the machine multiplies it in hardware; float32 otherwise."""
+    fast = (
+        torch.cuda.is_bf16_supported(including_emulation=False)
+        if place.type == "cuda"
+        else torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
+    )
+    return torch.autocast(place.type, torch.bfloat16) if fast else nullcontext()
+
+
+def optimiser(model: Transformer, recipe: Recipe) -> torch.optim.AdamW:
+    """AdamW with decay on the matrices of linear layers, none on tables and norms."""
+    linear = {
+        id(m.weight) for m in model.modules() if isinstance(m, torch.nn.Linear)
+    }
+    decayed = [p for p in model.parameters() if id(p) in linear]
+    rest = [p for p in model.parameters() if id(p) not in linear]
+    groups = [
+        {"params": decayed, "weight_decay": recipe.decay},
+        {"params": rest, "weight_decay": 0.0},
+    ]
+    return torch.optim.AdamW(groups, lr=recipe.rate, betas=(0.9, 0.95), fused=True)
+
+
+def train(
+    encoding: str,
+    recipe: Recipe,
+    data: Data,
+    out: Path,
+    parameters: dict[str, Value] | None = None,
+    progress: Callable[[int, int, float], None] = lambda step, steps, loss: None,
+) -> Path:
+    """Trains one checkpoint into `out` and returns its path; goes on from `out`/state.pt if there.
+
+    `progress(step, steps, loss)` is called after each step. Writes `training.csv` as it goes
+    (steps, tokens, nats per token, learning rate, seconds) and `model.safetensors` at the end.
+    """
+    out.mkdir(parents=True, exist_ok=True)
+    place, state_path, log_path = device(), out / "state.pt", out / "training.csv"
+    torch.manual_seed(recipe.seed)
+    settings = get(encoding).settings(parameters)
+    model = Transformer(recipe.model(encoding, settings)).to(place)
+    optim = optimiser(model, recipe)
+    sequences = batches.Batches(
+        data.training, recipe.length, recipe.batch, recipe.passes, recipe.seed
+    )
+    validation = batches.held_out(data.validation, recipe.length, VALIDATION_WINDOWS, recipe.seed)
+    step, seconds, recent, rows = 0, 0.0, [0.0] * 0, list[dict[str, Any]]()
+    if state_path.exists():
+        state = torch.load(state_path, map_location=place, weights_only=True)
+        model.load_state_dict(state["model"])
+        optim.load_state_dict(state["optimiser"])
+        step, seconds, recent, rows = (state[n] for n in ("step", "seconds", "recent", "rows"))
+    while step < sequences.steps:
+        began = time.monotonic()
+        rate = recipe.learning_rate(step, sequences.steps)
+        recent.append(_step(model, optim, sequences[step].to(place), rate, recipe.clip))
+        step += 1
+        seconds += time.monotonic() - began
+        if step % recipe.validate_every == 0 or step == sequences.steps:
+            model.eval()
+            loss = perplexity.loss_by_position(model, validation).mean().item()
+            model.train()
+            tokens = step * recipe.batch * recipe.length
+            row = (step, tokens, sum(recent) / len(recent), loss, rate, seconds)
+            rows.append(dict(zip(COLUMNS, row, strict=True)))
+            recent = []
+            _write_log(log_path, rows)
+        if step % SAVE_EVERY == 0 or step == sequences.steps:
+            state = {"model": model.state_dict(), "optimiser": optim.state_dict()}
+            state |= {"step": step, "seconds": seconds, "recent": recent, "rows": rows}
+            torch.save(state, state_path.with_suffix(".partial"))
+            state_path.with_suffix(".partial").replace(state_path)
+        progress(step, sequences.steps, recent[-1] if recent else rows[-1]["training_loss"])
+    path = out / "model.safetensors"
+    native.save(model, path, _facts(model, recipe, data, rows))
+    state_path.unlink()
+    return path
+
+
+def _step(
+    model: Transformer, optim: torch.optim.AdamW, tokens: Tensor, rate: float, clip: float
+) -> float:
+    """One update on tokens [batch, length + 1]; returns the loss before it, nats per token."""
+    for group in optim.param_groups:
+        group["lr"] = rate
+    with precision(tokens.device):
+        logits = model(tokens[:, :-1]).logits
+    loss = F.cross_entropy(logits.float().flatten(0, 1), tokens[:, 1:].flatten())
+    optim.zero_grad()
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), clip)
+    optim.step()
+    return loss.item()
+
+
+def _facts(
+    model: Transformer, recipe: Recipe, data: Data, rows: list[dict[str, Any]]
+) -> dict[str, Any]:
+    """What the checkpoint says about itself; losses of the weights as shipped, in float16."""
+    shipped = Transformer(model.config)
+    shipped.load_state_dict({n: t.half().float().cpu() for n, t in model.state_dict().items()})
+    windows = batches.held_out(data.validation, recipe.length, CLOSING_WINDOWS, recipe.seed)
+    by_position = perplexity.loss_by_position(shipped.eval(), windows).numpy()
+    # entry p is the loss of the token at position p + 1, which has p + 1 tokens before it
+    bins = {f"{a}-{b}": float(np.mean(by_position[a - 1 : b])) for a, b in BINS}
+    return {
+        "recipe": asdict(recipe),
+        "recipe_sha256": recipe.sha256,
+        **data.facts,
+        "tokens_seen": rows[-1]["tokens"],
+        "validation_loss": rows[-1]["validation_loss"],
+        "validation_tokens": VALIDATION_WINDOWS * recipe.length,
+        "loss_by_position": bins,
+        "loss_by_position_windows": CLOSING_WINDOWS,
+    }
+
+
+def _write_log(path: Path, rows: list[dict[str, Any]]) -> None:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, COLUMNS)
+        writer.writeheader()
+        writer.writerows(rows)
