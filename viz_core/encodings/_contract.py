@@ -92,6 +92,10 @@ class PositionEncoding(nn.Module):
         """
         return x
 
+    def unrotate(self, x: Tensor, positions: Tensor, seen: int) -> Tensor:
+        """What `rotate` was given, from what it returned."""
+        return x
+
     def bias(self, distance: Tensor) -> Tensor | None:
         """What is added to the logits at `distance` = query - key (any shape, >= 0, tokens).
 
@@ -99,7 +103,9 @@ class PositionEncoding(nn.Module):
         """
         return None
 
-    def law(self, distance: Tensor, query: Tensor, key: Tensor, scale: float) -> Tensor | None:
+    def law(
+        self, distance: Tensor, query: Tensor, key: Tensor, scale: float
+    ) -> Tensor | None:
         """The encoding's own curve of log-attention by distance, up to a constant per head.
 
         `query`, `key` are a head's mean vectors before any rotation [head, channel], `scale` is
@@ -130,7 +136,9 @@ class Encoding:
         known = {p.name: p for p in self.parameters}
         for name in values:
             if name not in known:
-                raise UnknownName(f"a parameter of {self.id}", name, sorted(known) or ["none"])
+                raise UnknownName(
+                    f"a parameter of {self.id}", name, sorted(known) or ["none"]
+                )
         return {n: p.check(values.get(n, p.default)) for n, p in known.items()}
 
     def make(

@@ -7,7 +7,13 @@ import math
 import torch
 from torch import Tensor
 
-from viz_core.encodings._contract import Encoding, Geometry, Paper, Parameter, PositionEncoding
+from viz_core.encodings._contract import (
+    Encoding,
+    Geometry,
+    Paper,
+    Parameter,
+    PositionEncoding,
+)
 
 
 def slopes(heads: int, exponent: float = 8.0) -> Tensor:
@@ -32,7 +38,9 @@ class ALiBi(PositionEncoding):
     def __init__(self, geometry: Geometry, exponent: float = 8.0) -> None:
         super().__init__(geometry)
         # float32 always: in bfloat16 m d takes steps of 2 to 16 tokens past distance 256
-        self.register_buffer("slope", slopes(geometry.heads, exponent).float(), persistent=False)
+        self.register_buffer(
+            "slope", slopes(geometry.heads, exponent).float(), persistent=False
+        )
 
     def bias(self, distance: Tensor) -> Tensor:
         """-m_h d: [head, *distance.shape]."""
@@ -56,6 +64,12 @@ ENCODING = Encoding(
     law="The head's nominal slope: a straight line of -m nats per token.",
     build=ALiBi,
     parameters=(
-        Parameter("exponent", 8.0, "m_h = 2^(-exponent h / H); the paper's value is 8.", 0.5, 32.0),
+        Parameter(
+            "exponent",
+            8.0,
+            "m_h = 2^(-exponent h / H); the paper's value is 8.",
+            0.5,
+            32.0,
+        ),
     ),
 )

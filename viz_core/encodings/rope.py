@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-import math
-
 import torch
 from torch import Tensor
 
-from viz_core.encodings._contract import Encoding, Geometry, Paper, Parameter, PositionEncoding
+from viz_core.encodings._contract import (
+    Encoding,
+    Geometry,
+    Paper,
+    Parameter,
+    PositionEncoding,
+)
 from viz_core.encodings._scalings import SCALINGS, Scaling, frequencies
 
 LAYOUTS = ("half", "interleaved")
 
 
-def rotate(x: Tensor, angle: Tensor, layout: str = "half", factor: float = 1.0) -> Tensor:
+def rotate(
+    x: Tensor, angle: Tensor, layout: str = "half", factor: float = 1.0
+) -> Tensor:
     """Each pair of channels of x [..., position, channel] turned by `angle` [position, pair].
 
     layout "half" pairs channel k with k + D/2 (Llama, GPT-NeoX); "interleaved" pairs 2k with
     2k + 1 (GPT-J, RoFormer). `factor` multiplies the result (YaRN's temperature).
     """
-    cos, sin = ((f(angle) * factor).to(x.dtype) for f in (torch.cos, torch.sin))
+    cos, sin = ((f(angle) * factor).to(x) for f in (torch.cos, torch.sin))
     if layout == "half":
         a, b = x.chunk(2, dim=-1)
         return torch.cat((a * cos - b * sin, b * cos + a * sin), dim=-1)
@@ -79,11 +85,19 @@ class RoPE(PositionEncoding):
         return frequencies(g.head_dim, self.theta, self.scaling, g.length, seen)
 
     def rotate(self, x: Tensor, positions: Tensor, seen: int) -> Tensor:
-        """x [..., head, position, channel] turned by its positions; angles in float64."""
+        """x [..., head, position, channel] turned by its positions."""
+        angle, factor = self._angle(positions, seen)
+        return rotate(x, angle, self.layout, factor)
+
+    def unrotate(self, x: Tensor, positions: Tensor, seen: int) -> Tensor:
+        """The inverse of `rotate`."""
+        angle, factor = self._angle(positions, seen)
+        return rotate(x, -angle, self.layout, 1 / factor)
+
+    def _angle(self, positions: Tensor, seen: int) -> tuple[Tensor, float]:
         theta, factor = self.frequencies(seen)
-        angle = positions.double()[:, None] * theta.to(positions.device)
-        # reduced to one turn before the cast: float32 alone would lose digits with position
-        return rotate(x, torch.remainder(angle, 2 * math.pi).float(), self.layout, factor)
+        # float64, on the CPU (some devices have none): float32 loses digits as positions grow
+        return positions.cpu().double()[:, None] * theta, factor
 
     def law(self, distance: Tensor, query: Tensor, key: Tensor, scale: float) -> Tensor:
         """scale x Re sum_k q_k conj(k_k) e^(i d theta_k): what the mean q and k alone would score.
@@ -94,7 +108,9 @@ class RoPE(PositionEncoding):
         if self.layout == "interleaved":
             query, key = to_half(query), to_half(key)
         q, k = (torch.complex(*v.double().cpu().chunk(2, dim=-1)) for v in (query, key))
-        turn = torch.polar(torch.ones(()).double(), distance.double().cpu()[:, None] * theta)
+        turn = torch.polar(
+            torch.ones(()).double(), distance.double().cpu()[:, None] * theta
+        )
         kernel = torch.einsum("hp,dp->hd", q * k.conj(), turn).real
         return (scale * factor**2 * kernel).float()
 
@@ -116,9 +132,23 @@ ENCODING = Encoding(
     law="The kernel of the head's mean query and mean key: a sum of cosines at RoPE's frequencies.",
     build=RoPE,
     parameters=(
-        Parameter("theta", 10000.0, "The base b; wavelengths run from 2 pi to 2 pi x b.", 2.0, 1e9),
-        Parameter("scaling", "none", "How frequencies are stretched.", choices=SCALINGS),
-        Parameter("factor", 1.0, "The stretch s, usually evaluated / trained length.", 1.0, 1024.0),
+        Parameter(
+            "theta",
+            10000.0,
+            "The base b; wavelengths run from 2 pi to 2 pi x b.",
+            2.0,
+            1e9,
+        ),
+        Parameter(
+            "scaling", "none", "How frequencies are stretched.", choices=SCALINGS
+        ),
+        Parameter(
+            "factor",
+            1.0,
+            "The stretch s, usually evaluated / trained length.",
+            1.0,
+            1024.0,
+        ),
         Parameter("layout", "half", "Which channels form a pair.", choices=LAYOUTS),
     ),
 )

@@ -5,19 +5,27 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from viz_core.encodings._contract import Encoding, Geometry, Paper, Parameter, PositionEncoding
+from viz_core.encodings._contract import (
+    Encoding,
+    Geometry,
+    Paper,
+    Parameter,
+    PositionEncoding,
+)
 
 
 def sinusoid(positions: Tensor, width: int, base: float = 10000.0) -> Tensor:
     """PE[p, 2k] = sin(p w_k), PE[p, 2k+1] = cos(p w_k), w_k = base^(-2k / width).
 
-    `positions` [position] in tokens; returns [position, width], float32. Angles are taken in
-    float64: in float32 the argument of sin loses a digit for every factor of ten in position.
+    `positions` [position] in tokens; returns [position, width], float64, on the
+    CPU: in float32 the argument of sin loses a digit for every factor of ten in position.
     """
-    k = torch.arange(0, width, 2, dtype=torch.float64, device=positions.device)
-    angle = positions.double()[:, None] * base ** (-k / width)  # [position, width / 2]
+    k = torch.arange(0, width, 2, dtype=torch.float64)
+    angle = positions.cpu().double()[:, None] * base ** (
+        -k / width
+    )  # [position, width / 2]
     pairs = torch.stack((angle.sin(), angle.cos()), dim=-1)  # [position, width / 2, 2]
-    return pairs.flatten(1)[:, :width].float()
+    return pairs.flatten(1)[:, :width]
 
 
 class Sinusoidal(PositionEncoding):
@@ -29,7 +37,7 @@ class Sinusoidal(PositionEncoding):
 
     def embed(self, x: Tensor, positions: Tensor) -> Tensor:
         """x [..., position, width] plus the table's rows at `positions`."""
-        return x + sinusoid(positions, self.geometry.width, self.base).to(x.dtype)
+        return x + sinusoid(positions, self.geometry.width, self.base).to(x)
 
     def law(self, distance: Tensor, query: Tensor, key: Tensor, scale: float) -> None:
         """None: after W_q and W_k the product depends on both positions, not on distance alone."""
@@ -41,7 +49,10 @@ ENCODING = Encoding(
     name="Sinusoidal",
     acts_on="embeddings",
     paper=Paper(
-        "Vaswani et al.", 2017, "Attention Is All You Need", "https://arxiv.org/abs/1706.03762"
+        "Vaswani et al.",
+        2017,
+        "Attention Is All You Need",
+        "https://arxiv.org/abs/1706.03762",
     ),
     latex=r"\mathrm{PE}_{p,2k} = \sin(p\,b^{-2k/d}),\quad \mathrm{PE}_{p,2k+1} = \cos(p\,b^{-2k/d})",
     summary="A fixed table of sines and cosines is added to the token vectors, once, at the bottom.",
@@ -49,6 +60,8 @@ ENCODING = Encoding(
     law="None: PE[p] . PE[q] depends on p - q only, but W_q and W_k undo that.",
     build=Sinusoidal,
     parameters=(
-        Parameter("base", 10000.0, "Wavelengths run from 2 pi to 2 pi x base.", 2.0, 1e9),
+        Parameter(
+            "base", 10000.0, "Wavelengths run from 2 pi to 2 pi x base.", 2.0, 1e9
+        ),
     ),
 )

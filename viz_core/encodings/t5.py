@@ -7,12 +7,21 @@ import math
 import torch
 from torch import Tensor, nn
 
-from viz_core.encodings._contract import Encoding, Geometry, Paper, Parameter, PositionEncoding
+from viz_core.encodings._contract import (
+    Encoding,
+    Geometry,
+    Paper,
+    Parameter,
+    PositionEncoding,
+)
 from viz_core.errors import UsageError
 
 
 def bucket(
-    distance: Tensor, buckets: int = 32, max_distance: int = 128, bidirectional: bool = False
+    distance: Tensor,
+    buckets: int = 32,
+    max_distance: int = 128,
+    bidirectional: bool = False,
 ) -> Tensor:
     """The bucket of each distance = query - key (negative: a key in the future), int64.
 
@@ -28,9 +37,13 @@ def bucket(
     else:
         distance = distance.clamp(min=0)
     exact = buckets // 2
-    log_step = torch.log(distance.clamp(min=1).double() / exact) / math.log(max_distance / exact)
+    log_step = torch.log(distance.clamp(min=1).double() / exact) / math.log(
+        max_distance / exact
+    )
     far = exact + (log_step * (buckets - exact)).long()
-    return offset + torch.where(distance < exact, distance.long(), far.clamp(max=buckets - 1))
+    return offset + torch.where(
+        distance < exact, distance.long(), far.clamp(max=buckets - 1)
+    )
 
 
 class T5(PositionEncoding):
@@ -40,7 +53,9 @@ class T5(PositionEncoding):
     encodings, and the bias is not: the only thing that differs between checkpoints is the bias.
     """
 
-    def __init__(self, geometry: Geometry, buckets: int = 32, max_distance: int = 128) -> None:
+    def __init__(
+        self, geometry: Geometry, buckets: int = 32, max_distance: int = 128
+    ) -> None:
         super().__init__(geometry)
         if max_distance <= buckets // 2:
             raise UsageError(
@@ -71,7 +86,19 @@ ENCODING = Encoding(
     law="The head's own table: constant within a bucket, a step at each edge.",
     build=T5,
     parameters=(
-        Parameter("buckets", 32, "Number of buckets; the first half hold one distance each.", 4, 512),
-        Parameter("max_distance", 128, "Where the logarithmic buckets end, in tokens.", 8, 65536),
+        Parameter(
+            "buckets",
+            32,
+            "Number of buckets; the first half hold one distance each.",
+            4,
+            512,
+        ),
+        Parameter(
+            "max_distance",
+            128,
+            "Where the logarithmic buckets end, in tokens.",
+            8,
+            65536,
+        ),
     ),
 )

@@ -22,10 +22,14 @@ _KEY = "attention_atlas"
 
 def save(model: Transformer, path: Path, facts: dict[str, Any]) -> None:
     """Writes `model` and `facts` (anything JSON: recipe, losses, hashes) to `path`, atomically."""
-    weights = {n: t.detach().to("cpu", torch.float16) for n, t in model.state_dict().items()}
+    weights = {
+        n: t.detach().to("cpu", torch.float16) for n, t in model.state_dict().items()
+    }
     description = {"format": FORMAT, "config": asdict(model.config), **facts}
     partial = path.with_suffix(".partial")
-    save_file(weights, partial, metadata={_KEY: json.dumps(description, sort_keys=True)})
+    save_file(
+        weights, partial, metadata={_KEY: json.dumps(description, sort_keys=True)}
+    )
     partial.replace(path)
 
 
@@ -38,7 +42,9 @@ def describe(path: Path) -> tuple[ModelConfig, dict[str, Any]]:
         with safe_open(path, framework="pt") as file:
             text = (file.metadata() or {}).get(_KEY)
     except FileNotFoundError:
-        raise AtlasError(f"Expected a checkpoint at {path}; there is no such file.") from None
+        raise AtlasError(
+            f"Expected a checkpoint at {path}; there is no such file."
+        ) from None
     except (SafetensorError, OSError) as error:
         raise DamagedCheckpoint(
             f"Expected a safetensors checkpoint in {path.name}; it can't be read ({error}). "
@@ -52,14 +58,24 @@ def describe(path: Path) -> tuple[ModelConfig, dict[str, Any]]:
     try:
         facts = json.loads(text)
         config = ModelConfig(**facts["config"])
-        sizes = (config.layers, config.heads, config.width, config.vocabulary, config.length)
-        if facts["format"] != FORMAT or not all(isinstance(n, int) and n > 0 for n in sizes):
+        sizes = (
+            config.layers,
+            config.heads,
+            config.width,
+            config.vocabulary,
+            config.length,
+        )
+        if facts["format"] != FORMAT or not all(
+            isinstance(n, int) and n > 0 for n in sizes
+        ):
             raise ValueError
         if config.width % (2 * config.heads):
             raise ValueError
         get(config.encoding).settings(config.parameters)
     except AtlasError as error:
-        raise DamagedCheckpoint(f"{path.name} describes its encoding wrongly: {error}") from None
+        raise DamagedCheckpoint(
+            f"{path.name} describes its encoding wrongly: {error}"
+        ) from None
     except (ValueError, TypeError, KeyError):
         raise DamagedCheckpoint(
             f"Expected format {FORMAT} with whole sizes in the description of {path.name}; "
@@ -76,7 +92,9 @@ def load(path: Path) -> tuple[Transformer, dict[str, Any]]:
     with safe_open(path, framework="pt") as file:
         found = {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
         if found != {n: tuple(t.shape) for n, t in expected.items()}:
-            wrong = sorted(set(found.items()) ^ {(n, tuple(t.shape)) for n, t in expected.items()})
+            wrong = sorted(
+                set(found.items()) ^ {(n, tuple(t.shape)) for n, t in expected.items()}
+            )
             raise DamagedCheckpoint(
                 f"The weights in {path.name} don't fit its description, first at "
                 f"{wrong[0][0]!r} {list(wrong[0][1])}; save the checkpoint again."

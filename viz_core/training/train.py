@@ -23,7 +23,14 @@ from viz_core.readers import native
 from viz_core.training import batches, corpus, tokenizer
 from viz_core.training.recipe import Recipe
 
-COLUMNS = ("step", "tokens", "training_loss", "validation_loss", "learning_rate", "seconds")
+COLUMNS = (
+    "step",
+    "tokens",
+    "training_loss",
+    "validation_loss",
+    "learning_rate",
+    "seconds",
+)
 VALIDATION_WINDOWS = 128
 CLOSING_WINDOWS = 1024  # for the loss by position at the end
 BINS = ((1, 15), (16, 63), (64, 255), (256, 511))  # positions, both ends included
@@ -46,7 +53,9 @@ def prepare(recipe: Recipe, text: Path, tokenizer_path: Path) -> Data:
             f"Expected the training text at {text}; it isn't there. Run `make corpus` first."
         )
     pieces = tokenizer.load_or_train(
-        tokenizer_path, (d.text for d in corpus.documents(text, "train")), recipe.vocabulary
+        tokenizer_path,
+        (d.text for d in corpus.documents(text, "train")),
+        recipe.vocabulary,
     )
     facts = {
         "corpus_sha256": native.sha256(text),
@@ -78,9 +87,7 @@ def precision(place: torch.device) -> AbstractContextManager[Any]:
 
 def optimiser(model: Transformer, recipe: Recipe) -> torch.optim.AdamW:
     """AdamW with decay on the matrices of linear layers, none on tables and norms."""
-    linear = {
-        id(m.weight) for m in model.modules() if isinstance(m, torch.nn.Linear)
-    }
+    linear = {id(m.weight) for m in model.modules() if isinstance(m, torch.nn.Linear)}
     decayed = [p for p in model.parameters() if id(p) in linear]
     rest = [p for p in model.parameters() if id(p) not in linear]
     groups = [
@@ -112,13 +119,17 @@ def train(
     sequences = batches.Batches(
         data.training, recipe.length, recipe.batch, recipe.passes, recipe.seed
     )
-    validation = batches.held_out(data.validation, recipe.length, VALIDATION_WINDOWS, recipe.seed)
+    validation = batches.held_out(
+        data.validation, recipe.length, VALIDATION_WINDOWS, recipe.seed
+    )
     step, seconds, recent, rows = 0, 0.0, [0.0] * 0, list[dict[str, Any]]()
     if state_path.exists():
         state = torch.load(state_path, map_location=place, weights_only=True)
         model.load_state_dict(state["model"])
         optim.load_state_dict(state["optimiser"])
-        step, seconds, recent, rows = (state[n] for n in ("step", "seconds", "recent", "rows"))
+        step, seconds, recent, rows = (
+            state[n] for n in ("step", "seconds", "recent", "rows")
+        )
     while step < sequences.steps:
         began = time.monotonic()
         rate = recipe.learning_rate(step, sequences.steps)
@@ -139,7 +150,9 @@ def train(
             state |= {"step": step, "seconds": seconds, "recent": recent, "rows": rows}
             torch.save(state, state_path.with_suffix(".partial"))
             state_path.with_suffix(".partial").replace(state_path)
-        progress(step, sequences.steps, recent[-1] if recent else rows[-1]["training_loss"])
+        progress(
+            step, sequences.steps, recent[-1] if recent else rows[-1]["training_loss"]
+        )
     path = out / "model.safetensors"
     native.save(model, path, _facts(model, recipe, data, rows))
     state_path.unlink()
@@ -147,7 +160,11 @@ def train(
 
 
 def _step(
-    model: Transformer, optim: torch.optim.AdamW, tokens: Tensor, rate: float, clip: float
+    model: Transformer,
+    optim: torch.optim.AdamW,
+    tokens: Tensor,
+    rate: float,
+    clip: float,
 ) -> float:
     """One update on tokens [batch, length + 1]; returns the loss before it, nats per token."""
     for group in optim.param_groups:
@@ -167,8 +184,12 @@ def _facts(
 ) -> dict[str, Any]:
     """What the checkpoint says about itself; losses of the weights as shipped, in float16."""
     shipped = Transformer(model.config)
-    shipped.load_state_dict({n: t.half().float().cpu() for n, t in model.state_dict().items()})
-    windows = batches.held_out(data.validation, recipe.length, CLOSING_WINDOWS, recipe.seed)
+    shipped.load_state_dict(
+        {n: t.half().float().cpu() for n, t in model.state_dict().items()}
+    )
+    windows = batches.held_out(
+        data.validation, recipe.length, CLOSING_WINDOWS, recipe.seed
+    )
     by_position = perplexity.loss_by_position(shipped.eval(), windows).numpy()
     # entry p is the loss of the token at position p + 1, which has p + 1 tokens before it
     bins = {f"{a}-{b}": float(np.mean(by_position[a - 1 : b])) for a, b in BINS}

@@ -1,0 +1,178 @@
+"""Attention by distance, out of a trace.
+
+The default is the row-fixed-effects fit log A[i, j] = alpha_i + b(i - j): the plain mean over rows
+shows a slope even where there is none, because short rows have larger weights and only small
+distances. Its least-squares solution needs just two sums of logits, along diagonals and along
+rows, and both come without the N x N map: a cross-correlation (FFT) and prefix sums of the keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from viz_core import kernels
+from viz_core.errors import LengthError
+from viz_core.trace import Trace
+from viz_core.types import Curve
+
+SINK = (
+    4  # first keys left out: they draw attention for being first, whatever the distance
+)
+FLOOR = 200  # pairs below which a distance is not shown
+
+Array = npt.NDArray[np.float64]
+
+
+def by_distance(
+    traces: Sequence[Trace], layer: int, sink: int = SINK, floor: int = FLOOR
+) -> Curve:
+    """The row-fixed-effects curve of all heads of `layer`, mean over `traces` of equal length."""
+    fits = np.stack(
+        [_fit(*_sums(t, layer, sink)) for t in traces]
+    )  # [text, head, distance]
+    size = fits.shape[-1]
+    pairs = (size - np.arange(size)) * len(traces)
+    shown = max(2, int((pairs >= floor).sum()))
+    fits, pairs = fits[..., :shown], pairs[:shown]
+    fits = (
+        fits - np.average(fits, axis=-1, weights=pairs)[..., None]
+    )  # the constant is arbitrary
+    spread = (
+        fits.std(axis=0, ddof=1) if len(fits) > 1 else np.full(fits.shape[1:], np.nan)
+    )
+    return Curve(fits.mean(axis=0), spread / len(fits) ** 0.5, pairs, len(fits), sink)
+
+
+def slope(traces: Sequence[Trace], layer: int, sink: int = SINK) -> Array:
+    """The row-fixed-effects slope of log-attention per token of distance: [head], nats.
+
+    Least squares of log A on d within rows, over all pairs of all traces; -m_h for pure ALiBi.
+    """
+    top, bottom = 0.0, 0.0
+    for t in traces:
+        diagonal, row = (x.cpu().double().numpy() for x in _sums(t, layer, sink))
+        d = np.arange(row.shape[1])
+        top = (
+            top + diagonal @ d - row @ (d / 2)
+        )  # a row's distances 0 .. m have the mean m / 2
+        bottom = bottom + np.sum(d * (d + 1.0) * (d + 2.0) / 12)
+    return np.asarray(top / bottom)
+
+
+def row_means(trace: Trace, layer: int, sink: int = SINK) -> Tensor:
+    """Mean of log A over each query's keys from `sink` on: [head, query]; NaN where none."""
+    _, row = _sums(trace, layer, sink)
+    size = torch.arange(1, row.shape[1] + 1, device=row.device)
+    lse = trace.layers[layer].lse
+    return (
+        F.pad(row / size, (trace.length - row.shape[1], 0), value=float("nan")).to(lse)
+        - lse
+    )
+
+
+def mean_probability(trace: Trace, layer: int) -> Array:
+    """The plain mean of A over all pairs at each distance: [head, distance], all keys, blocked.
+
+    Biased: short rows have larger probabilities and only small distances.
+    """
+    n, heads = trace.length, len(trace.layers[layer].q)
+    total = torch.zeros(heads, n, dtype=torch.float64, device=trace.strip.device)
+    for a, b in kernels.row_blocks((0, n), heads * n):
+        p = trace.log_attention(layer, (a, b), (0, b), slice(None)).exp().flip(-1)
+        rows = b - a
+        # one column further left for each row down: distances line up, zeros fill the ends
+        p = F.pad(p, (0, rows - 1)).contiguous()
+        stride = p.stride()
+        skewed = p.as_strided((heads, rows, b), (stride[0], stride[1] - 1, 1), rows - 1)
+        total[:, :b] += skewed.sum(dim=1, dtype=torch.float64)
+    counted: Array = (total / torch.arange(n, 0, -1, device=total.device)).cpu().numpy()
+    return counted
+
+
+def law(traces: Sequence[Trace], layer: int, distances: int) -> Array | None:
+    """The encoding's own curve at 0 .. distances - 1: [head, distance], up to a constant.
+
+    For RoPE from the mean q and k of the traces, turned back by their positions; None where an
+    encoding has no law.
+    """
+    encoding, scale = traces[0].encoding, traces[0].scale
+    query, key = (
+        torch.stack(
+            [_unrotated(t, t.layers[layer][i]).mean(dim=1) for t in traces]
+        ).mean(dim=0)
+        for i in (0, 1)
+    )
+    curve = encoding.law(
+        torch.arange(distances, device=query.device), query, key, scale
+    )
+    return None if curve is None else curve.detach().double().cpu().numpy()
+
+
+def _unrotated(trace: Trace, x: Tensor) -> Tensor:
+    """Queries or keys [head, position, channel] as they were before the encoding turned them."""
+    positions = torch.arange(trace.length, device=x.device)
+    return trace.encoding.unrotate(x, positions, trace.length)
+
+
+def _sums(trace: Trace, layer: int, sink: int) -> tuple[Tensor, Tensor]:
+    """Sums of logits over keys from `sink` on: along diagonals [head, distance], along rows.
+
+    Rows are those with such a key, by their largest distance m = query - sink: [head, m]. Both
+    have N - sink entries, float64. Row constants (lse) are left out: the fit removes them.
+    """
+    if trace.length < sink + 2:
+        raise LengthError(
+            f"Expected at least {sink + 2} tokens for a curve without the first {sink} keys; "
+            f"got {trace.length}."
+        )
+    q, k, _ = trace.layers[layer]
+    place = (
+        torch.device("cpu") if q.device.type == "mps" else q.device
+    )  # MPS has no float64
+    q, k = q.to(place, torch.float64), k.to(place, torch.float64)
+    n, size = trace.length, trace.length - sink
+    late = k.clone()
+    late[:, :sink] = 0
+    row = (q * late.cumsum(dim=1)).sum(-1)[:, sink:]
+    spectrum = torch.zeros(len(q), n + 1, dtype=torch.complex128, device=place)
+    for h in range(
+        len(q)
+    ):  # one head at a time: the transforms are the largest arrays here
+        turned = (
+            torch.fft.rfft(q[h], 2 * n, dim=0)
+            * torch.fft.rfft(late[h], 2 * n, dim=0).conj()
+        )
+        spectrum[h] = turned.sum(-1)
+    diagonal = torch.fft.irfft(spectrum, 2 * n)[:, :size]
+    bias = (
+        trace.strip[:, :n].flip(-1)[:, :size].to(place, torch.float64)
+    )  # by distance, from 0
+    pairs = torch.arange(size, 0, -1, device=place)
+    return trace.scale * diagonal + pairs * bias, trace.scale * row + bias.cumsum(
+        dim=-1
+    )
+
+
+def _fit(diagonal: Tensor, row: Tensor) -> Array:
+    """Least squares of y = alpha_i + b(d) from its sums; b(0) = 0. [head, distance].
+
+    Row m holds the distances 0 .. m, so the normal equations of d and d + 1 differ by one row:
+    n(d+1) (b(d+1) - b(d)) = delta(d) - g(d), where n(d) pairs are at distance d, delta(d) is b(d)
+    less the mean of b(0) .. b(d), and g(d) = Y(d) - Y(d+1) - rowmean(d). The products in that
+    recursion telescope, which leaves two running sums.
+    """
+    y, rows = diagonal.cpu().numpy(), row.cpu().numpy()
+    d = np.arange(y.shape[1])
+    g = y[:, :-1] - y[:, 1:] - (rows / (d + 1))[:, :-1]
+    delta = np.zeros_like(y)
+    delta[:, 1:] = -np.cumsum((d[:-1] + 1) * g, axis=1) / (
+        (d[1:] + 1) * (len(d) - d[1:])
+    )
+    fit: Array = delta + np.cumsum(delta / np.maximum(d, 1), axis=1)
+    return fit
