@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from types import EllipsisType
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +14,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from viz_core import decay, kernels
+from viz_core import decay, kernels, pooling
 from viz_core.errors import LengthError
 from viz_core.trace import Trace
 from viz_core.types import Kind, Range, Window
@@ -33,23 +35,17 @@ def window(
     """
     rows, columns = _checked(trace, rows, columns)
     cell = _cell(rows, columns, pixels)
-    out, count = [], []
+    total, count = _empty(trace, rows, columns, cell, heads, -math.inf)
     for a, b, end in _blocks(trace, rows, columns, cell, heads):
         logs = trace.log_attention(layer, (a, b), (columns[0], end), heads)
         pairs = _pairs((a, b), (columns[0], end), cell)
         pooled = torch.logsumexp(_cells(logs, cell), dim=(-3, -1)) if cell > 1 else logs
-        pooled = pooled - torch.log(
-            pairs.to(pooled)
-        )  # empty: -inf - -inf, masked below
-        out.append(
-            _widen(
-                pooled.masked_fill(pairs.to(pooled.device) == 0, -math.inf),
-                columns,
-                cell,
-            )
-        )
-        count.append(_widen(pairs, columns, cell, fill=0))
-    return Window(_join(out), torch.cat(count).numpy(), rows, columns, cell)
+        place = _place(a - rows[0], pairs, cell)
+        total[place] = torch.logaddexp(total[place], pooled)
+        count[place] += pairs
+    known = count.to(total)
+    value = torch.where(known > 0, total - torch.log(known), -math.inf)
+    return Window(_array(value), count.numpy(), rows, columns, cell)
 
 
 def log_window(
@@ -66,23 +62,14 @@ def log_window(
 
     Content differs from text to text and fades in that mean; position stays. `centred` takes from
     each row its mean over the keys from `sink` on: what is left is how much a query prefers a key
-    to its others. Rows with no such key have no mean and are left out.
+    to its others.
     """
     rows, columns = _checked(trace, rows, columns)
     cell = _cell(rows, columns, pixels)
     centre = decay.row_means(trace, layer, sink)[heads] if centred else None
-    out, count = [], []
-    for a, b, end in _blocks(trace, rows, columns, cell, heads):
-        logs = trace.log_attention(layer, (a, b), (columns[0], end), heads)
-        if centre is not None:
-            logs -= centre[:, a:b, None]
-        known = torch.isfinite(logs)  # not the future, nor a row without a mean
-        pairs = _cells(known[:1].long(), cell).sum(dim=(-3, -1))[0].cpu()
-        total = _cells(torch.where(known, logs, 0.0), cell, fill=0.0).sum(dim=(-3, -1))
-        out.append(_widen(total / pairs.to(total), columns, cell, fill=math.nan))
-        count.append(_widen(pairs, columns, cell, fill=0))
+    value, count = pooling.mean_logs(trace, layer, rows, columns, cell, heads, centre)
     kind: Kind = "centred" if centred else "log"
-    return Window(_join(out), torch.cat(count).numpy(), rows, columns, cell, kind)
+    return Window(_array(value), count.numpy(), rows, columns, cell, kind)
 
 
 def mean(windows: Sequence[Window]) -> Window:
@@ -92,11 +79,32 @@ def mean(windows: Sequence[Window]) -> Window:
     if first.kind == "probability" or any(
         (w.kind, w.value.shape, w.rows, w.columns) != alike for w in windows
     ):
-        raise ValueError(
-            "only windows of log-attention over the same tokens have a mean"
-        )
-    value = np.mean([w.value for w in windows], axis=0, dtype=np.float32)
+        raise ValueError("only windows of log-attention over the same tokens have a mean")
+    value = np.stack([w.value for w in windows]).mean(axis=0, dtype=np.float32)
     return replace(first, value=value, texts=len(windows))
+
+
+def coarser(window: Window, factor: int) -> Window:
+    """The same rectangle in cells `factor` times as wide: means of the cells, weighted by pairs."""
+    rows, columns = window.count.shape
+    pad = ((0, -rows % factor), (0, -columns % factor))
+    linear = (
+        np.exp(window.value.astype(np.float64)) if window.kind == "probability" else window.value
+    )
+    total = np.where(window.count > 0, linear * window.count, 0.0)
+
+    def pooled(x: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        x = np.pad(x, ((0, 0),) * (x.ndim - 2) + pad)
+        shape = (*x.shape[:-2], x.shape[-2] // factor, factor, x.shape[-1] // factor, factor)
+        summed: npt.NDArray[Any] = x.reshape(shape).sum(axis=(-3, -1))
+        return summed
+
+    count = pooled(window.count)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        value = pooled(total) / count
+        if window.kind == "probability":
+            value = np.where(count > 0, np.log(value), -np.inf)
+    return replace(window, value=value.astype(np.float32), count=count, cell=window.cell * factor)
 
 
 def row_sums(window: Window) -> npt.NDArray[np.float64]:
@@ -108,9 +116,7 @@ def row_sums(window: Window) -> npt.NDArray[np.float64]:
     return summed
 
 
-def _checked(
-    trace: Trace, rows: Range | None, columns: Range | None
-) -> tuple[Range, Range]:
+def _checked(trace: Trace, rows: Range | None, columns: Range | None) -> tuple[Range, Range]:
     whole = (0, trace.length)
     for name, (a, b) in (("rows", rows or whole), ("columns", columns or whole)):
         if not 0 <= a < b <= trace.length:
@@ -130,24 +136,43 @@ def _cell(rows: Range, columns: Range, pixels: int) -> int:
 def _blocks(
     trace: Trace, rows: Range, columns: Range, cell: int, heads: slice
 ) -> Iterator[tuple[int, int, int]]:
-    """(first row, last row, last column that is not wholly masked) of whole rows of cells."""
-    count = len(trace.layers[0].q[heads])
-    per_row = count * (columns[1] - columns[0])
-    step = max(cell, kernels.BLOCK_CELLS // max(per_row, 1) // cell * cell)
-    for a in range(rows[0], rows[1], step):
-        b = min(a + step, rows[1])
-        yield a, b, min(columns[1], max(b, columns[0] + 1))
+    """(first row, last row, last column that is not wholly masked) of each block.
+
+    A block is whole rows of cells or, where one is too large to hold, a part of one.
+    """
+    per_row = len(trace.layers[0].q[heads]) * (columns[1] - columns[0])
+    step = max(8, kernels.BLOCK_CELLS // max(per_row, 1))
+    group = max(cell, step // cell * cell)
+    for first in range(rows[0], rows[1], group):
+        last = min(first + group, rows[1])
+        for a in range(first, last, min(step, group)):
+            b = min(a + min(step, group), last)
+            yield a, b, min(columns[1], max(b, columns[0] + 1))
+
+
+def _empty(
+    trace: Trace, rows: Range, columns: Range, cell: int, heads: slice, fill: float
+) -> tuple[Tensor, Tensor]:
+    """What blocks are added to: [head, row, column] of `fill`, and pairs [row, column]."""
+    shape = [math.ceil((b - a) / cell) for a, b in (rows, columns)]
+    q = trace.layers[0].q[heads]
+    return q.new_full((len(q), *shape), fill), torch.zeros(shape, dtype=torch.int64)
+
+
+def _place(row: int, pairs: Tensor, cell: int) -> tuple[EllipsisType, slice, slice]:
+    """Where the cells of a block belong that starts `row` rows below the window's first."""
+    first = row // cell
+    return ..., slice(first, first + pairs.shape[0]), slice(0, pairs.shape[1])
 
 
 def _cells(block: Tensor, cell: int, fill: float = -math.inf) -> Tensor:
     """[head, query, key] as [head, row, query in cell, column, key in cell], padded at the ends."""
-    pad = (0, -block.shape[-1] % cell, 0, -block.shape[-2] % cell)
+    high = min(cell, block.shape[-2])  # fewer queries than a cell's: a part of one row of cells
+    pad = (0, -block.shape[-1] % cell, 0, -block.shape[-2] % high)
     fill = fill if block.is_floating_point() else 0
-    return (
-        F.pad(block, pad, value=fill)
-        .unflatten(-1, (-1, cell))
-        .unflatten(-3, (-1, cell))
-    )
+    padded = F.pad(block, pad, value=fill)
+    cells: Tensor = padded.unflatten(-1, (-1, cell)).unflatten(-3, (-1, high))
+    return cells
 
 
 def _pairs(rows: Range, columns: Range, cell: int) -> Tensor:
@@ -156,19 +181,11 @@ def _pairs(rows: Range, columns: Range, cell: int) -> Tensor:
     first = torch.arange(*columns, cell)[None]
     size = (columns[1] - first).clamp(max=cell)
     per_query = torch.minimum((query - first + 1).clamp(min=0), size)
-    return (
-        F.pad(per_query, (0, 0, 0, -len(per_query) % cell))
-        .unflatten(0, (-1, cell))
-        .sum(1)
-    )
+    high = min(cell, len(per_query))
+    padded = F.pad(per_query, (0, 0, 0, -len(per_query) % high))
+    return torch.stack(padded.split(high)).sum(dim=1)
 
 
-def _widen(block: Tensor, columns: Range, cell: int, fill: float = -math.inf) -> Tensor:
-    """The columns of cells that were skipped as masked, put back with `fill`."""
-    width = math.ceil((columns[1] - columns[0]) / cell)
-    return F.pad(block, (0, width - block.shape[-1]), value=fill)
-
-
-def _join(blocks: list[Tensor]) -> npt.NDArray[np.float32]:
-    joined: npt.NDArray[np.float32] = torch.cat(blocks, dim=-2).float().cpu().numpy()
-    return joined
+def _array(value: Tensor) -> npt.NDArray[np.float32]:
+    array: npt.NDArray[np.float32] = value.float().cpu().numpy()
+    return array

@@ -72,21 +72,27 @@ def find(name: str, folder: Path = SHIPPED) -> Checkpoint:
 
     Raises UnknownName with the known ids, DamagedCheckpoint for a file that can't be read.
     """
-    path = folder / name / "model.safetensors"
-    if "/" not in name and "\\" not in name and path.is_file():
-        return _read(name, path)
-    if name.endswith(".safetensors") or Path(name).is_dir() or "/" in name:
+    known = {p.parent.name: p for p in sorted(folder.glob("*/model.safetensors"))}
+    if name in known:
+        return _read(name, known[name])
+    if name.endswith(".safetensors") or "/" in name or _is_folder(name):
         path = Path(name)
-        path = path / "model.safetensors" if path.is_dir() else path
-        if not path.is_file():
+        path = path / "model.safetensors" if _is_folder(name) else path
+        try:
+            there = path.is_file()
+        except OSError:  # a name too long to be one
+            there = False
+        if not there:
             raise AtlasError(f"Expected a checkpoint file at {name}; there is none.")
-        return _read(
-            path.stem if path.stem != "model" else path.resolve().parent.name, path
-        )
-    known = [p.parent.name for p in sorted(folder.glob("*/model.safetensors"))]
-    raise UnknownName(
-        "a checkpoint", name, [*known, "or the path of a .safetensors file"]
-    )
+        return _read(path.stem if path.stem != "model" else path.resolve().parent.name, path)
+    raise UnknownName("a checkpoint", name, [*known, "or the path of a .safetensors file"])
+
+
+def _is_folder(name: str) -> bool:
+    try:
+        return name != "" and Path(name).is_dir()
+    except OSError:
+        return False
 
 
 def _read(name: str, path: Path) -> Checkpoint:

@@ -21,31 +21,21 @@ from viz_core.errors import LengthError
 from viz_core.trace import Trace
 from viz_core.types import Curve
 
-SINK = (
-    4  # first keys left out: they draw attention for being first, whatever the distance
-)
+SINK = 4  # first keys left out: they draw attention for being first, whatever the distance
 FLOOR = 200  # pairs below which a distance is not shown
 
 Array = npt.NDArray[np.float64]
 
 
-def by_distance(
-    traces: Sequence[Trace], layer: int, sink: int = SINK, floor: int = FLOOR
-) -> Curve:
+def by_distance(traces: Sequence[Trace], layer: int, sink: int = SINK, floor: int = FLOOR) -> Curve:
     """The row-fixed-effects curve of all heads of `layer`, mean over `traces` of equal length."""
-    fits = np.stack(
-        [_fit(*_sums(t, layer, sink)) for t in traces]
-    )  # [text, head, distance]
+    fits = np.stack([_fit(*_sums(t, layer, sink)) for t in traces])  # [text, head, distance]
     size = fits.shape[-1]
     pairs = (size - np.arange(size)) * len(traces)
     shown = max(2, int((pairs >= floor).sum()))
     fits, pairs = fits[..., :shown], pairs[:shown]
-    fits = (
-        fits - np.average(fits, axis=-1, weights=pairs)[..., None]
-    )  # the constant is arbitrary
-    spread = (
-        fits.std(axis=0, ddof=1) if len(fits) > 1 else np.full(fits.shape[1:], np.nan)
-    )
+    fits = fits - np.average(fits, axis=-1, weights=pairs)[..., None]  # the constant is arbitrary
+    spread = fits.std(axis=0, ddof=1) if len(fits) > 1 else np.full(fits.shape[1:], np.nan)
     return Curve(fits.mean(axis=0), spread / len(fits) ** 0.5, pairs, len(fits), sink)
 
 
@@ -54,26 +44,27 @@ def slope(traces: Sequence[Trace], layer: int, sink: int = SINK) -> Array:
 
     Least squares of log A on d within rows, over all pairs of all traces; -m_h for pure ALiBi.
     """
-    top, bottom = 0.0, 0.0
+    top: Array | float = 0.0
+    bottom = 0.0
     for t in traces:
         diagonal, row = (x.cpu().double().numpy() for x in _sums(t, layer, sink))
         d = np.arange(row.shape[1])
-        top = (
-            top + diagonal @ d - row @ (d / 2)
-        )  # a row's distances 0 .. m have the mean m / 2
-        bottom = bottom + np.sum(d * (d + 1.0) * (d + 2.0) / 12)
+        top = top + diagonal @ d - row @ (d / 2)  # a row's distances 0 .. m have the mean m / 2
+        bottom += float(np.sum(d * (d + 1.0) * (d + 2.0) / 12))
     return np.asarray(top / bottom)
 
 
 def row_means(trace: Trace, layer: int, sink: int = SINK) -> Tensor:
-    """Mean of log A over each query's keys from `sink` on: [head, query]; NaN where none."""
+    """Mean of log A over each query's keys from `sink` on: [head, query], nats.
+
+    The first `sink` queries have no such key: theirs is the mean over all keys they see.
+    """
     _, row = _sums(trace, layer, sink)
-    size = torch.arange(1, row.shape[1] + 1, device=row.device)
+    late = row / torch.arange(1, row.shape[1] + 1, device=row.device)
     lse = trace.layers[layer].lse
-    return (
-        F.pad(row / size, (trace.length - row.shape[1], 0), value=float("nan")).to(lse)
-        - lse
-    )
+    start = trace.log_attention(layer, (0, sink), (0, sink), slice(None)).tril()
+    early = start.sum(-1) / torch.arange(1, sink + 1, device=lse.device)
+    return torch.cat((early, late.to(lse) - lse[:, sink:]), dim=-1)
 
 
 def mean_probability(trace: Trace, layer: int) -> Array:
@@ -103,15 +94,13 @@ def law(traces: Sequence[Trace], layer: int, distances: int) -> Array | None:
     """
     encoding, scale = traces[0].encoding, traces[0].scale
     query, key = (
-        torch.stack(
-            [_unrotated(t, t.layers[layer][i]).mean(dim=1) for t in traces]
-        ).mean(dim=0)
+        torch.stack([_unrotated(t, t.layers[layer][i]).mean(dim=1) for t in traces]).mean(dim=0)
         for i in (0, 1)
     )
-    curve = encoding.law(
-        torch.arange(distances, device=query.device), query, key, scale
-    )
-    return None if curve is None else curve.detach().double().cpu().numpy()
+    # all of the text's distances: where the law depends on the length (dynamic NTK), on this one
+    span = torch.arange(max(distances, traces[0].length), device=query.device)
+    curve = encoding.law(span, query, key, scale)
+    return None if curve is None else curve[:, :distances].detach().double().cpu().numpy()
 
 
 def _unrotated(trace: Trace, x: Tensor) -> Tensor:
@@ -132,31 +121,20 @@ def _sums(trace: Trace, layer: int, sink: int) -> tuple[Tensor, Tensor]:
             f"got {trace.length}."
         )
     q, k, _ = trace.layers[layer]
-    place = (
-        torch.device("cpu") if q.device.type == "mps" else q.device
-    )  # MPS has no float64
+    place = torch.device("cpu") if q.device.type == "mps" else q.device  # MPS has no float64
     q, k = q.to(place, torch.float64), k.to(place, torch.float64)
     n, size = trace.length, trace.length - sink
     late = k.clone()
     late[:, :sink] = 0
     row = (q * late.cumsum(dim=1)).sum(-1)[:, sink:]
     spectrum = torch.zeros(len(q), n + 1, dtype=torch.complex128, device=place)
-    for h in range(
-        len(q)
-    ):  # one head at a time: the transforms are the largest arrays here
-        turned = (
-            torch.fft.rfft(q[h], 2 * n, dim=0)
-            * torch.fft.rfft(late[h], 2 * n, dim=0).conj()
-        )
+    for h in range(len(q)):  # one head at a time: the transforms are the largest arrays here
+        turned = torch.fft.rfft(q[h], 2 * n, dim=0) * torch.fft.rfft(late[h], 2 * n, dim=0).conj()
         spectrum[h] = turned.sum(-1)
     diagonal = torch.fft.irfft(spectrum, 2 * n)[:, :size]
-    bias = (
-        trace.strip[:, :n].flip(-1)[:, :size].to(place, torch.float64)
-    )  # by distance, from 0
+    bias = trace.strip[:, :n].flip(-1)[:, :size].to(place, torch.float64)  # by distance, from 0
     pairs = torch.arange(size, 0, -1, device=place)
-    return trace.scale * diagonal + pairs * bias, trace.scale * row + bias.cumsum(
-        dim=-1
-    )
+    return trace.scale * diagonal + pairs * bias, trace.scale * row + bias.cumsum(dim=-1)
 
 
 def _fit(diagonal: Tensor, row: Tensor) -> Array:
@@ -171,8 +149,6 @@ def _fit(diagonal: Tensor, row: Tensor) -> Array:
     d = np.arange(y.shape[1])
     g = y[:, :-1] - y[:, 1:] - (rows / (d + 1))[:, :-1]
     delta = np.zeros_like(y)
-    delta[:, 1:] = -np.cumsum((d[:-1] + 1) * g, axis=1) / (
-        (d[1:] + 1) * (len(d) - d[1:])
-    )
+    delta[:, 1:] = -np.cumsum((d[:-1] + 1) * g, axis=1) / ((d[1:] + 1) * (len(d) - d[1:]))
     fit: Array = delta + np.cumsum(delta / np.maximum(d, 1), axis=1)
     return fit

@@ -30,6 +30,4 @@ def peak_bytes(device: torch.device) -> int:
     if device.type == "cuda":
         return int(torch.cuda.max_memory_allocated(device))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return (
-        peak if sys.platform == "darwin" else peak * 1024
-    )  # Linux counts in kilobytes
+    return peak if sys.platform == "darwin" else peak * 1024  # Linux counts in kilobytes

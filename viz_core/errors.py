@@ -1,4 +1,4 @@
-"""Errors that a person may see. Each message is one sentence: what was expected, what came, what to do."""
+"""Errors that a person may see, in one sentence each: what was expected, what came, what to do."""
 
 
 class AtlasError(Exception):
@@ -17,9 +17,7 @@ class UnknownName(UsageError):
     """A name that isn't among the known ones."""
 
     def __init__(self, what: str, name: object, known: list[str]) -> None:
-        super().__init__(
-            f"Expected {what} among {', '.join(known)}; got {str(name)!r}."
-        )
+        super().__init__(f"Expected {what} among {', '.join(known)}; got {str(name)!r}.")
 
 
 class LengthError(UsageError):
@@ -27,9 +25,7 @@ class LengthError(UsageError):
 
     def __init__(self, message: str, largest: int | None = None) -> None:
         super().__init__(message)
-        self.largest = (
-            largest  # the largest length that would have worked, where one is known
-        )
+        self.largest = largest  # the largest length that would have worked, where one is known
 
 
 class TextError(UsageError):

@@ -14,9 +14,7 @@ from torch.nn import functional as F
 
 from viz_core.encodings import PositionEncoding
 
-BLOCK_CELLS = (
-    1 << 19
-)  # logits in flight, 2 MB in float32: past the cache, blocks get much slower
+BLOCK_CELLS = 1 << 19  # logits in flight, 2 MB in float32: past the cache, blocks get much slower
 
 
 def band(encoding: PositionEncoding, count: int, like: Tensor) -> Tensor:
@@ -39,12 +37,8 @@ def cut(strip: Tensor, rows: tuple[int, int], columns: tuple[int, int]) -> Tenso
     """
     count = (strip.shape[-1] + 1) // 2
     (a, b), (c, d) = rows, columns
-    windows = strip.unfold(
-        -1, d - c, 1
-    )  # windows[:, t] = strip[:, t : t + keys], a view
-    start = (
-        count - b + c
-    )  # where the last query's keys begin; earlier queries begin later
+    windows = strip.unfold(-1, d - c, 1)  # windows[:, t] = strip[:, t : t + keys], a view
+    start = count - b + c  # where the last query's keys begin; earlier queries begin later
     return windows[:, start : start + (b - a)].flip(1)
 
 
@@ -65,9 +59,7 @@ def fused(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, scale: float) ->
     )
 
 
-def blocked(
-    q: Tensor, k: Tensor, v: Tensor, strip: Tensor, scale: float
-) -> tuple[Tensor, Tensor]:
+def blocked(q: Tensor, k: Tensor, v: Tensor, strip: Tensor, scale: float) -> tuple[Tensor, Tensor]:
     """Attention in blocks of rows: (output like q, lse [..., head, query]); the reference path.
 
     q [..., head, query, channel]; k, v [..., head, key, channel]; queries are the last of the

@@ -39,7 +39,7 @@ class ModelConfig:
     @property
     def scale(self) -> float:
         """What dot products are multiplied by: 1 / sqrt(channels of a head)."""
-        return (self.width // self.heads) ** -0.5
+        return float((self.width // self.heads) ** -0.5)
 
 
 class Layer(NamedTuple):
@@ -84,9 +84,7 @@ class Block(nn.Module):
         strip: Tensor | None,
     ) -> tuple[Tensor, Layer]:
         """x [b, n, w] to the same shape. With `strip` the blocked path runs and gives lse."""
-        qkv = self.qkv(self.norm1(x)).unflatten(
-            -1, (3, self.heads, -1)
-        )  # [b, n, 3, h, c]
+        qkv = self.qkv(self.norm1(x)).unflatten(-1, (3, self.heads, -1))  # [b, n, 3, h, c]
         q, k, v = qkv.permute(2, 0, 3, 1, 4)  # each [b, h, n, c]
         seen = int(x.shape[1]) if past is None else int(x.shape[1]) + past.k.shape[2]
         q, k = encoding.rotate(q, positions, seen), encoding.rotate(k, positions, seen)
@@ -97,9 +95,7 @@ class Block(nn.Module):
             mixed = kernels.fused(q, k, v, mask, self.scale)
         else:
             mixed, lse = kernels.blocked(q, k, v, strip, self.scale)
-        x = x + self.out(
-            mixed.transpose(1, 2).flatten(2)
-        )  # [b, n, h * c] back to [b, n, w]
+        x = x + self.out(mixed.transpose(1, 2).flatten(2))  # [b, n, h * c] back to [b, n, w]
         x = x + self.down(F.gelu(self.up(self.norm2(x))))
         return x, Layer(q, k, v, lse)
 
@@ -122,9 +118,7 @@ class Transformer(nn.Module):
                 ):  # keep the stream's size with depth
                     weight.data /= (2 * config.layers) ** 0.5
         # last, so that its own random numbers don't shift those of the shared weights
-        self.encoding = encodings.get(config.encoding).make(
-            config.geometry, config.parameters
-        )
+        self.encoding = encodings.get(config.encoding).make(config.geometry, config.parameters)
 
     def forward(
         self,
@@ -149,9 +143,9 @@ class Transformer(nn.Module):
             strip = kernels.band(self.encoding, count, x)
         elif past is not None or self.encoding.bias(positions[:1]) is not None:
             # 4-D: with three dimensions torch's CPU kernel falls back to one twice as slow
-            mask = kernels.cut(
-                kernels.band(self.encoding, count, x), (start, count), (0, count)
-            )[None]
+            mask = kernels.cut(kernels.band(self.encoding, count, x), (start, count), (0, count))[
+                None
+            ]
         layers = []
         for i, block in enumerate(self.blocks):
             before = None if past is None else past[i]

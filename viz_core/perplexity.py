@@ -19,8 +19,6 @@ def loss_by_position(model: Transformer, sequences: Tensor, batch: int = 8) -> T
     for part in sequences.split(batch):
         part = part.to(next(model.parameters()).device)
         logits = model(part[:, :-1]).logits.float()
-        loss = F.cross_entropy(
-            logits.flatten(0, 1), part[:, 1:].flatten(), reduction="none"
-        )
+        loss = F.cross_entropy(logits.flatten(0, 1), part[:, 1:].flatten(), reduction="none")
         total += loss.view(part.shape[0], -1).double().sum(0).cpu()
     return total / len(sequences)

@@ -69,16 +69,11 @@ def trace(model: Transformer, ids: Sequence[int]) -> Trace:
     estimate exceeds the memory at hand; the largest length that fits is then in the error.
     """
     if len(ids) < SHORTEST:
-        raise TextError(
-            f"Expected at least {SHORTEST} tokens; got {len(ids)}. Give a longer text."
-        )
+        raise TextError(f"Expected at least {SHORTEST} tokens; got {len(ids)}. Give a longer text.")
     device = next(model.parameters()).device
     check_length(model, len(ids), device)
     output = model(torch.tensor([list(ids)], device=device), trace=True, head=False)
-    layers = tuple(
-        LayerTrace(layer.q[0], layer.k[0], layer.lse[0])  # type: ignore[index]
-        for layer in output.layers
-    )
+    layers = tuple(LayerTrace(layer.q[0], layer.k[0], layer.lse[0]) for layer in output.layers)
     return Trace(layers, model.encoding, model.config.scale)
 
 

@@ -25,24 +25,22 @@ GOLDEN = {  # x = [1, 2, 3, 4] at base 10 000, by (layout, position)
     ("half", 1): [-1.98411, 1.95990, 2.46238, 4.01980],
     ("half", 2): [-3.14404, 1.91961, -0.33914, 4.03920],
 }
-ENVELOPE = {
-    32: {
-        0: 8.5, 1: 8.1459, 2: 7.226, 4: 5.4221, 8: 4.9701, 16: 3.5713, 32: 3.8343, 64: 3.4351,
-        128: 3.4202, 256: 3.2139, 512: 2.4527, 1024: 1.8206, 2048: 2.384, 4096: 1.7684,
-    },
-    64: {
-        0: 16.5, 1: 15.9478, 4: 11.1427, 16: 7.6497, 64: 5.6999, 256: 3.8436, 1024: 3.0651,
-        4096: 5.2871,
-    },
-    128: {
-        0: 32.5, 1: 31.5382, 4: 22.604, 16: 15.775, 64: 10.0899, 256: 6.5431, 1024: 4.0241,
-        4096: 4.8828,
-    },
+ENVELOPE = {  # by head width, "distance:value"
+    32: "0:8.5 1:8.1459 2:7.226 4:5.4221 8:4.9701 16:3.5713 32:3.8343 64:3.4351 128:3.4202 "
+    "256:3.2139 512:2.4527 1024:1.8206 2048:2.384 4096:1.7684",
+    64: "0:16.5 1:15.9478 4:11.1427 16:7.6497 64:5.6999 256:3.8436 1024:3.0651 4096:5.2871",
+    128: "0:32.5 1:31.5382 4:22.604 16:15.775 64:10.0899 256:6.5431 1024:4.0241 4096:4.8828",
 }
-ALL_ONES = {
-    1: 0.9571, 4: 0.7288, 16: 0.4953, 32: 0.6016, 64: 0.5373, 128: 0.2457, 256: 0.4163,
-    512: 0.0167, 1024: 0.2638, 4096: -0.0357,
-}
+ALL_ONES = (
+    "1:.9571 4:.7288 16:.4953 32:.6016 64:.5373 128:.2457 256:.4163 512:.0167 1024:.2638 "
+    "4096:-.0357"
+)
+
+
+def curve(text: str) -> tuple[Tensor, Tensor]:
+    """Distances and values of a golden curve."""
+    pairs = [pair.split(":") for pair in text.split()]
+    return torch.tensor([int(d) for d, _ in pairs]), torch.tensor([float(v) for _, v in pairs])
 
 
 def rope(head_dim: int = 32, length: int = 512, **values: object) -> RoPE:
@@ -123,7 +121,8 @@ def test_float32_keeps_its_digits_at_far_positions() -> None:
     """Angles taken in float32 would be off by up to 0.004 at position 100 000."""
     module, positions = rope(), torch.arange(100_000, 100_030)
     x = randn(30, 32)
-    close(module.rotate(x.float(), positions, 100_030).double(), module.rotate(x, positions, 100_030), 3e-6)
+    single, double = (module.rotate(y, positions, 100_030) for y in (x.float(), x))
+    close(single.double(), double, atol=3e-6)
 
 
 @pytest.mark.parametrize("scaling", SCALINGS)
@@ -151,16 +150,16 @@ def test_law_is_the_score_of_the_rotated_mean_vectors(scaling: str, layout: str)
 
 def test_golden_law_of_constant_vectors() -> None:
     """mean_k cos(d theta_k): the curve for queries and keys of ones."""
-    law = rope().law(torch.tensor(list(ALL_ONES)), torch.ones(2, 32), torch.ones(2, 32), 1 / 32)
-    close(law[0], torch.tensor(list(ALL_ONES.values())), atol=6e-5)
+    distance, expected = curve(ALL_ONES)
+    law = rope().law(distance, torch.ones(2, 32), torch.ones(2, 32), 1 / 32)
+    close(law[0], expected, atol=6e-5)
     assert torch.equal(law[0], law[1])
 
 
 @pytest.mark.parametrize("head_dim", ENVELOPE)
 def test_golden_envelope(head_dim: int) -> None:
-    golden = ENVELOPE[head_dim]
-    got = envelope(torch.tensor(list(golden)), head_dim)
-    close(got, torch.tensor(list(golden.values())).double(), atol=6e-5)
+    distance, expected = curve(ENVELOPE[head_dim])
+    close(envelope(distance, head_dim), expected.double(), atol=6e-5)
 
 
 def test_parameters_reach_the_frequencies() -> None:
@@ -173,9 +172,7 @@ def test_parameters_reach_the_frequencies() -> None:
         assert (module.scaling.kind, module.scaling.factor) == (kind, 4)
 
 
-@pytest.mark.parametrize(
-    ("head_dim", "scaling"), [(5, "none"), (2, "ntk"), (2, "dynamic")]
-)
+@pytest.mark.parametrize(("head_dim", "scaling"), [(5, "none"), (2, "ntk"), (2, "dynamic")])
 def test_a_head_width_without_meaning_is_refused(head_dim: int, scaling: str) -> None:
     """Odd: a channel without a partner. 2 with NTK: the one pair is both first and last."""
     with pytest.raises(UsageError, match=f"got {head_dim}"):

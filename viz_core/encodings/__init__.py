@@ -33,9 +33,7 @@ __all__ = [
 @cache
 def all_encodings() -> dict[str, Encoding]:
     """Every encoding of this folder by id, in alphabetical order of the files."""
-    names = sorted(
-        m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_")
-    )
+    names = sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_"))
     cards = [importlib.import_module(f"{__name__}.{name}").ENCODING for name in names]
     return {card.id: card for card in cards}
 

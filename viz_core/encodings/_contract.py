@@ -37,14 +37,17 @@ class Parameter:
             return str(value)
         kind = type(self.default)
         try:
-            number = kind(value)  # type: ignore[arg-type]
-        except (TypeError, ValueError):
+            number = kind(value)  # type: ignore[arg-type, call-overload]
+            if isinstance(value, bool) or number != float(value):  # type: ignore[arg-type]
+                number = None  # NaN, or a fraction where a whole number belongs
+        except (TypeError, ValueError, OverflowError):
             number = None
         low = float("-inf") if self.low is None else self.low
         high = float("inf") if self.high is None else self.high
         if number is None or isinstance(number, str) or not low <= number <= high:
+            whole = "a whole number " if kind is int else ""
             raise UsageError(
-                f"Expected {self.name} between {low:g} and {high:g}; got {value!r}."
+                f"Expected {self.name} {whole}between {low:g} and {high:g}; got {value!r}."
             )
         return number
 
@@ -103,9 +106,7 @@ class PositionEncoding(nn.Module):
         """
         return None
 
-    def law(
-        self, distance: Tensor, query: Tensor, key: Tensor, scale: float
-    ) -> Tensor | None:
+    def law(self, distance: Tensor, query: Tensor, key: Tensor, scale: float) -> Tensor | None:
         """The encoding's own curve of log-attention by distance, up to a constant per head.
 
         `query`, `key` are a head's mean vectors before any rotation [head, channel], `scale` is
@@ -136,9 +137,7 @@ class Encoding:
         known = {p.name: p for p in self.parameters}
         for name in values:
             if name not in known:
-                raise UnknownName(
-                    f"a parameter of {self.id}", name, sorted(known) or ["none"]
-                )
+                raise UnknownName(f"a parameter of {self.id}", name, sorted(known) or ["none"])
         return {n: p.check(values.get(n, p.default)) for n, p in known.items()}
 
     def make(

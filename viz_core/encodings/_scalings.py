@@ -55,13 +55,9 @@ def frequencies(
             return plain, 1.0
         case "linear":  # Chen et al. 2023, eq. 4: positions divided by s
             return plain / s, 1.0
-        case (
-            "ntk"
-        ):  # YaRN Definition 1: the last pair is divided by exactly s, the first kept
+        case "ntk":  # YaRN Definition 1: the last pair is divided by exactly s, the first kept
             return frequencies(head_dim, base * s ** (head_dim / (head_dim - 2)))
-        case (
-            "dynamic"
-        ):  # transformers' formula; with factor 1 exactly ntk at s = max(1, N / L)
+        case "dynamic":  # transformers' formula; with factor 1 exactly ntk at s = max(1, N / L)
             ratio = max(seen or length, length) / length
             alpha = s * ratio - (s - 1)
             return frequencies(head_dim, base * alpha ** (head_dim / (head_dim - 2)))
@@ -69,14 +65,10 @@ def frequencies(
             return _yarn(plain, base, scaling, length)
         case "llama3":
             return _llama3(plain, scaling, length), 1.0
-    raise UsageError(
-        f"Expected a RoPE scaling among {', '.join(SCALINGS)}; got {scaling.kind!r}."
-    )
+    raise UsageError(f"Expected a RoPE scaling among {', '.join(SCALINGS)}; got {scaling.kind!r}.")
 
 
-def _yarn(
-    plain: Tensor, base: float, scaling: Scaling, length: int
-) -> tuple[Tensor, float]:
+def _yarn(plain: Tensor, base: float, scaling: Scaling, length: int) -> tuple[Tensor, float]:
     """NTK-by-parts and a temperature (Peng et al. 2023), as the authors' code has it.
 
     Paper and code disagree: the paper's ramp (eq. 18) is linear in the turns r = L / lambda, the

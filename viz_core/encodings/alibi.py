@@ -33,19 +33,16 @@ def slopes(heads: int, exponent: float = 8.0) -> Tensor:
 class ALiBi(PositionEncoding):
     """-m_h d on the logits of every layer; fixed, unscaled by 1/sqrt(D_h), nothing on values."""
 
-    slope: Tensor
-
     def __init__(self, geometry: Geometry, exponent: float = 8.0) -> None:
         super().__init__(geometry)
-        # float32 always: in bfloat16 m d takes steps of 2 to 16 tokens past distance 256
-        self.register_buffer(
-            "slope", slopes(geometry.heads, exponent).float(), persistent=False
-        )
+        # float32 always: in bfloat16 m d takes steps of 2 to 16 tokens past distance 256;
+        # no buffer, since buffers are cast along with a module
+        self.slope = slopes(geometry.heads, exponent).float()
 
     def bias(self, distance: Tensor) -> Tensor:
         """-m_h d: [head, *distance.shape]."""
         shape = (-1,) + (1,) * distance.ndim
-        return -self.slope.view(shape) * distance
+        return -self.slope.to(distance.device).view(shape) * distance
 
 
 ENCODING = Encoding(
@@ -59,7 +56,7 @@ ENCODING = Encoding(
         "https://arxiv.org/abs/2108.12409",
     ),
     latex=r"s_{ij} = \frac{q_i^\top k_j}{\sqrt{D}} - m_h (i-j),\quad m_h = 2^{-8h/H}",
-    summary="A penalty that grows linearly with distance; each head's slope is half the one before.",
+    summary="A penalty grows linearly with distance; each head's slope is half the one before.",
     beyond="Defined at any length; the weight of far keys only falls.",
     law="The head's nominal slope: a straight line of -m nats per token.",
     build=ALiBi,

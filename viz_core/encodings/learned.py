@@ -19,7 +19,7 @@ class Learned(PositionEncoding):
     @property
     def longest(self) -> int:
         """The table's length."""
-        return self.table.num_embeddings
+        return int(self.table.num_embeddings)
 
     def embed(self, x: Tensor, positions: Tensor) -> Tensor:
         """x plus sqrt(width) x table[positions]: the scale that token vectors get too.
@@ -32,7 +32,8 @@ class Learned(PositionEncoding):
                 f"{int(positions.max())} was asked for; choose at most {self.longest} tokens.",
                 largest=self.longest,
             )
-        return x + self.table(positions) * self.geometry.width**0.5
+        added: Tensor = self.table(positions) * self.geometry.width**0.5
+        return x + added
 
     def law(self, distance: Tensor, query: Tensor, key: Tensor, scale: float) -> None:
         """None: a table of free vectors has no curve by distance."""
@@ -49,8 +50,8 @@ ENCODING = Encoding(
         "Convolutional Sequence to Sequence Learning",
         "https://arxiv.org/abs/1705.03122",
     ),
-    latex=r"x_p \leftarrow x_p + E_p,\quad 0 \le p < L",
-    summary="A trained vector for each position is added to the token vectors, once, at the bottom.",
+    latex=r"x_p \leftarrow x_p + E_p,\quad 0 \leq p < L",
+    summary="A trained vector per position is added to the token vectors, once, at the bottom.",
     beyond="Undefined: the table ends at the trained length.",
     law="None: a table of free vectors has no curve by distance.",
     build=Learned,

@@ -13,13 +13,12 @@ from viz_core.encodings._contract import (
     PositionEncoding,
 )
 from viz_core.encodings._scalings import SCALINGS, Scaling, frequencies
+from viz_core.errors import UsageError
 
 LAYOUTS = ("half", "interleaved")
 
 
-def rotate(
-    x: Tensor, angle: Tensor, layout: str = "half", factor: float = 1.0
-) -> Tensor:
+def rotate(x: Tensor, angle: Tensor, layout: str = "half", factor: float = 1.0) -> Tensor:
     """Each pair of channels of x [..., position, channel] turned by `angle` [position, pair].
 
     layout "half" pairs channel k with k + D/2 (Llama, GPT-NeoX); "interleaved" pairs 2k with
@@ -76,6 +75,12 @@ class RoPE(PositionEncoding):
         layout: str = "half",
     ) -> None:
         super().__init__(geometry)
+        least = 4 if scaling in ("ntk", "dynamic") else 2  # they divide by D - 2
+        if geometry.head_dim % 2 or geometry.head_dim < least:
+            raise UsageError(
+                f"Expected an even head width of at least {least} for RoPE with scaling "
+                f"{scaling}; got {geometry.head_dim}."
+            )
         self.theta, self.layout = theta, layout
         self.scaling = Scaling(scaling, factor)
 
@@ -108,9 +113,7 @@ class RoPE(PositionEncoding):
         if self.layout == "interleaved":
             query, key = to_half(query), to_half(key)
         q, k = (torch.complex(*v.double().cpu().chunk(2, dim=-1)) for v in (query, key))
-        turn = torch.polar(
-            torch.ones(()).double(), distance.double().cpu()[:, None] * theta
-        )
+        turn = torch.polar(torch.ones(()).double(), distance.double().cpu()[:, None] * theta)
         kernel = torch.einsum("hp,dp->hd", q * k.conj(), turn).real
         return (scale * factor**2 * kernel).float()
 
@@ -127,7 +130,7 @@ ENCODING = Encoding(
     ),
     latex=r"s_{ij} = \frac{1}{\sqrt{D}}\,\mathrm{Re}\sum_k q_i^{(k)}\,\overline{k_j^{(k)}}"
     r"\,e^{\mathrm{i}(i-j)\theta_k},\quad \theta_k = b^{-2k/D}",
-    summary="Pairs of channels of queries and keys turn with position; scores ripple with distance.",
+    summary="Pairs of channels of queries and keys turn with position: scores ripple by distance.",
     beyond="Defined at any length; slow pairs reach angles that training never showed.",
     law="The kernel of the head's mean query and mean key: a sum of cosines at RoPE's frequencies.",
     build=RoPE,
@@ -139,9 +142,7 @@ ENCODING = Encoding(
             2.0,
             1e9,
         ),
-        Parameter(
-            "scaling", "none", "How frequencies are stretched.", choices=SCALINGS
-        ),
+        Parameter("scaling", "none", "How frequencies are stretched.", choices=SCALINGS),
         Parameter(
             "factor",
             1.0,

@@ -21,9 +21,7 @@ def sinusoid(positions: Tensor, width: int, base: float = 10000.0) -> Tensor:
     CPU: in float32 the argument of sin loses a digit for every factor of ten in position.
     """
     k = torch.arange(0, width, 2, dtype=torch.float64)
-    angle = positions.cpu().double()[:, None] * base ** (
-        -k / width
-    )  # [position, width / 2]
+    angle = positions.cpu().double()[:, None] * base ** (-k / width)  # [position, width / 2]
     pairs = torch.stack((angle.sin(), angle.cos()), dim=-1)  # [position, width / 2, 2]
     return pairs.flatten(1)[:, :width]
 
@@ -54,14 +52,11 @@ ENCODING = Encoding(
         "Attention Is All You Need",
         "https://arxiv.org/abs/1706.03762",
     ),
-    latex=r"\mathrm{PE}_{p,2k} = \sin(p\,b^{-2k/d}),\quad \mathrm{PE}_{p,2k+1} = \cos(p\,b^{-2k/d})",
-    summary="A fixed table of sines and cosines is added to the token vectors, once, at the bottom.",
+    latex=r"\mathrm{PE}_{p,2k} = \sin(p\,b^{-2k/d}),\quad "
+    r"\mathrm{PE}_{p,2k+1} = \cos(p\,b^{-2k/d})",
+    summary="A fixed table of sines and cosines is added to the token vectors, once, at the start.",
     beyond="The formula has a value at any position, but the model has never seen those past L.",
     law="None: PE[p] . PE[q] depends on p - q only, but W_q and W_k undo that.",
     build=Sinusoidal,
-    parameters=(
-        Parameter(
-            "base", 10000.0, "Wavelengths run from 2 pi to 2 pi x base.", 2.0, 1e9
-        ),
-    ),
+    parameters=(Parameter("base", 10000.0, "Wavelengths run from 2 pi to 2 pi x base.", 2.0, 1e9),),
 )

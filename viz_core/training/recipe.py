@@ -38,13 +38,9 @@ class Recipe:
     @property
     def sha256(self) -> str:
         """A hash of all values: two runs with the same one differ in the encoding alone."""
-        return hashlib.sha256(
-            json.dumps(asdict(self), sort_keys=True).encode()
-        ).hexdigest()
+        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()
 
-    def model(
-        self, encoding: str, parameters: dict[str, int | float | str]
-    ) -> ModelConfig:
+    def model(self, encoding: str, parameters: dict[str, int | float | str]) -> ModelConfig:
         """The configuration of the model that this recipe trains."""
         return ModelConfig(
             encoding=encoding,

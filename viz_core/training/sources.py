@@ -44,9 +44,7 @@ def sha256_of(path: Path) -> str:
 
 
 def _deb(name: str, version: str, sha256: str) -> Archive:
-    return Archive(
-        "deb", name, f"{name}={version}", f"{name}_{version}_all.deb", sha256
-    )
+    return Archive("deb", name, f"{name}={version}", f"{name}_{version}_all.deb", sha256)
 
 
 ARCHIVES = (
@@ -111,38 +109,26 @@ def raw_texts(packages: Path) -> Iterator[RawText]:
     for number, text in sword_blocks(psalms, "c"):
         yield RawText("tdavid", f"{number:03d}", untagged(text))
     for testament in ("ot", "nt"):
-        books = (
-            packages / "deb/sword-comm-mhcc" / sword / "comments/zcom/mhcc" / testament
-        )
+        books = packages / "deb/sword-comm-mhcc" / sword / "comments/zcom/mhcc" / testament
         for number, text in sword_blocks(books, "b"):
             yield RawText("mhcc", f"{testament}{number:02d}", untagged(text))
     # The Bible loses its notes and its typographic quotes here, so it goes by the name `web`:
     # an edited text must not carry the translation's trademarked name.
     for testament in ("ot", "nt"):
-        books = (
-            packages
-            / "deb/sword-text-web"
-            / sword
-            / "texts/ztext/engWEB2015eb"
-            / testament
-        )
+        books = packages / "deb/sword-text-web" / sword / "texts/ztext/engWEB2015eb" / testament
         for number, text in sword_blocks(books, "b"):
             text = re.sub(r"(?s)<note\b.*?</note>", "", text)
             yield RawText("web", f"{testament}{number:02d}", untagged(text))
 
     library = packages / "deb/r-cran-janeaustenr/usr/lib/R/site-library/janeaustenr"
     for lines in lazy_load_vectors(library / "data/Rdata.rdb"):
-        if (
-            sum(map(len, lines)) > 100_000
-        ):  # a novel; anything shorter is a table of titles
+        if sum(map(len, lines)) > 100_000:  # a novel; anything shorter is a table of titles
             title = re.sub(r"\W+", "-", lines[0].strip().lower())
             yield RawText("austen", title, reflowed("\n".join(lines)))
 
     jargon = packages / "deb/jargon-text/usr/share/doc/jargon-text/jargon.txt.gz"
     with gzip.open(jargon, "rt", encoding="utf-8") as file:
-        kept = [
-            line for line in file.read().split("\n") if not _BOX_DRAWING.search(line)
-        ]
+        kept = [line for line in file.read().split("\n") if not _BOX_DRAWING.search(line)]
     yield RawText("jargon", "jargon-4.4.7", reflowed("\n".join(kept)))
 
 
@@ -223,11 +209,7 @@ def _string_vector(raw: bytes, at: int) -> tuple[list[str], int]:
     """The string vector whose header is at byte `at` and its end, or nothing and the next byte."""
     string_vector, character_string, highest_flags, longest = 16, 9, 0x800, 5_000_000
     flags, count = struct.unpack_from(">II", raw, at)
-    if (
-        flags & 0xFF != string_vector
-        or flags >= highest_flags
-        or not 0 < count < longest
-    ):
+    if flags & 0xFF != string_vector or flags >= highest_flags or not 0 < count < longest:
         return [], at + 1
     strings, end = [], at + 8
     for _ in range(count):

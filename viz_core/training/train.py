@@ -119,17 +119,13 @@ def train(
     sequences = batches.Batches(
         data.training, recipe.length, recipe.batch, recipe.passes, recipe.seed
     )
-    validation = batches.held_out(
-        data.validation, recipe.length, VALIDATION_WINDOWS, recipe.seed
-    )
+    validation = batches.held_out(data.validation, recipe.length, VALIDATION_WINDOWS, recipe.seed)
     step, seconds, recent, rows = 0, 0.0, [0.0] * 0, list[dict[str, Any]]()
     if state_path.exists():
         state = torch.load(state_path, map_location=place, weights_only=True)
         model.load_state_dict(state["model"])
         optim.load_state_dict(state["optimiser"])
-        step, seconds, recent, rows = (
-            state[n] for n in ("step", "seconds", "recent", "rows")
-        )
+        step, seconds, recent, rows = (state[n] for n in ("step", "seconds", "recent", "rows"))
     while step < sequences.steps:
         began = time.monotonic()
         rate = recipe.learning_rate(step, sequences.steps)
@@ -150,9 +146,7 @@ def train(
             state |= {"step": step, "seconds": seconds, "recent": recent, "rows": rows}
             torch.save(state, state_path.with_suffix(".partial"))
             state_path.with_suffix(".partial").replace(state_path)
-        progress(
-            step, sequences.steps, recent[-1] if recent else rows[-1]["training_loss"]
-        )
+        progress(step, sequences.steps, recent[-1] if recent else rows[-1]["training_loss"])
     path = out / "model.safetensors"
     native.save(model, path, _facts(model, recipe, data, rows))
     state_path.unlink()
@@ -184,12 +178,8 @@ def _facts(
 ) -> dict[str, Any]:
     """What the checkpoint says about itself; losses of the weights as shipped, in float16."""
     shipped = Transformer(model.config)
-    shipped.load_state_dict(
-        {n: t.half().float().cpu() for n, t in model.state_dict().items()}
-    )
-    windows = batches.held_out(
-        data.validation, recipe.length, CLOSING_WINDOWS, recipe.seed
-    )
+    shipped.load_state_dict({n: t.half().float().cpu() for n, t in model.state_dict().items()})
+    windows = batches.held_out(data.validation, recipe.length, CLOSING_WINDOWS, recipe.seed)
     by_position = perplexity.loss_by_position(shipped.eval(), windows).numpy()
     # entry p is the loss of the token at position p + 1, which has p + 1 tokens before it
     bins = {f"{a}-{b}": float(np.mean(by_position[a - 1 : b])) for a, b in BINS}

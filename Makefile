@@ -1,0 +1,85 @@
+# Attention Atlas. `make` lists what there is. Needs GNU make and Python 3.11 or newer; the rest
+# is installed into .venv, in the versions of constraints.txt. pip reads its own settings
+# (PIP_INDEX_URL, PIP_FIND_LINKS, ...), so another index or a CPU-only torch needs no change here.
+
+PYTHON ?= $(shell for p in python3.11 python3; do \
+    $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+ENCODINGS ?= alibi rope# what `make checkpoints` trains
+ARGS ?=# passed on: make app ARGS="--server.port 8600", make test ARGS="-m 'not browser'"
+
+PY := .venv/bin/python
+PIP := $(PY) -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
+APP := .venv/.app-installed
+DEV := .venv/.dev-installed
+
+.PHONY: help app test lint corpus checkpoints bench browser clean
+.DELETE_ON_ERROR:
+
+help:
+	@echo "make app          install what is missing and open the app"
+	@echo "make test         lint, then every test, browser tests included"
+	@echo "make lint         ruff, mypy, and who may import whom"
+	@echo "make corpus       the training text, into corpus/"
+	@echo "make checkpoints  train the shipped checkpoints that are missing ($(ENCODINGS))"
+	@echo "make bench        what is fast, against whom, on this machine"
+	@echo "make clean        remove caches and test results (.venv, corpus and checkpoints stay)"
+
+app: $(APP)
+	$(PY) -m streamlit run app.py $(ARGS)
+
+test: lint browser
+	$(PY) -m pytest $(ARGS)
+
+lint: $(DEV)
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PY) -m mypy
+	.venv/bin/lint-imports --no-logo
+
+corpus: $(APP)
+	$(PY) -m viz_core corpus
+
+checkpoints: $(ENCODINGS:%=checkpoints/%/model.safetensors)
+
+# An interrupted training goes on where it stopped.
+checkpoints/%/model.safetensors: | corpus
+	$(PY) -m viz_core train $*
+
+bench: $(APP)
+	$(PY) -m benchmarks $(ARGS)
+
+clean:
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache test-results
+	find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +
+
+$(APP): requirements.txt constraints.txt
+	@test -n "$(PYTHON)" || { echo "Expected Python 3.11 or newer as python3.11 or python3;" \
+	    "found none. Install one, or say which: make PYTHON=/path/to/python3" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Expected Python" \
+	    "3.11 or newer; $(PYTHON) is not. Say which to use: make PYTHON=/path/to/python3" >&2; exit 1; }
+	@$(PY) -c 'import sys, pip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
+	    || $(PYTHON) -m venv --clear .venv \
+	    || { echo "$(PYTHON) could not make a virtual environment (see above);" \
+	    "on Debian and Ubuntu: apt-get install python3-venv" >&2; exit 1; }
+	@echo "Installing the libraries into .venv: a few minutes the first time (torch is large)."
+	@$(PIP) -r requirements.txt
+	@touch $@
+
+$(DEV): requirements-dev.txt $(APP)
+	@echo "Installing the tools for development into .venv."
+	@$(PIP) -r requirements-dev.txt
+	@touch $@
+
+# The browser tests take an installed Chromium or Chrome, else Playwright's own. Without any they
+# skip (and fail where the variable CI is set).
+browser: $(DEV)
+	@for name in chromium chromium-browser google-chrome google-chrome-stable; do \
+	    command -v $$name >/dev/null && exit 0; done; \
+	if [ "$$(id -u)" = 0 ] && grep -qsx 'ID=debian' /etc/os-release; then \
+	    echo "Installing Chromium for the browser tests."; \
+	    export DEBIAN_FRONTEND=noninteractive; \
+	    apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null; \
+	else \
+	    echo "No Chromium or Chrome on the PATH: install one, or Playwright's own with" \
+	        "'$(PY) -m playwright install chromium'; browser tests skip if there is none."; \
+	fi

@@ -1,0 +1,1 @@
+"""What pages share: URL state, controls, cached work, drawing."""

@@ -1,0 +1,176 @@
+"""The controls of Compare: widgets seeded from the address once, then the person's own."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages._kit.session import MOST_SIDES, CompareState, SideState
+from viz_core import encodings, texts
+from viz_core.catalogue import Checkpoint
+
+LENGTHS = (64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536)
+VIEW_NAMES = {
+    "mean": "Mean over texts",
+    "centred": "Mean over texts, row-centred",
+    "one": "One text",
+}
+
+
+def seed(state: CompareState) -> None:
+    """Puts `state` into the widgets' keys, once per session."""
+    if "seeded" in st.session_state:
+        return
+    st.session_state.seeded = True
+    for name in ("length", "text", "view", "texts", "linear", "x_log", "repeat", "paste"):
+        st.session_state[name] = getattr(state, name)
+    st.session_state.count = len(state.sides)
+    for i, side in enumerate(state.sides):
+        put_side(i, side)
+
+
+def put_side(i: int, side: SideState) -> None:
+    """Puts `side` into the widgets of map `i`."""
+    st.session_state[f"checkpoint{i}"] = side.checkpoint
+    st.session_state[f"layer{i}"] = side.layer
+    st.session_state[f"head{i}"] = side.head
+
+
+def keep() -> None:
+    """Holds on to the values of widgets that this run may not draw."""
+    for name in list(st.session_state):
+        if isinstance(name, str) and name.rstrip("0123456789") in {
+            "paste",
+            "repeat",
+            "texts",
+            "checkpoint",
+            "layer",
+            "head",
+        }:
+            st.session_state[name] = st.session_state[name]
+
+
+def shared(choices: list[texts.TextChoice], trained: int, longest: int) -> None:
+    """The row of controls that hold for all maps: text, length, view, colours, number of maps."""
+    names = {c.id: c.title for c in choices} | {"pasted": "Your own text…"}
+    if st.session_state.text not in names:
+        names[st.session_state.text] = st.session_state.text
+    lengths = sorted({n for n in LENGTHS if n <= longest} | {st.session_state.length})
+    a, b, c, d = st.columns([1.3, 1.7, 1.5, 0.9], gap="medium", vertical_alignment="top")
+    a.selectbox(
+        "Text",
+        list(names),
+        format_func=names.__getitem__,
+        key="text",
+        help="What the models read. Held-out documents join the list once `make corpus` has run.",
+    )
+    b.select_slider(
+        "Length (tokens)",
+        lengths,
+        format_func=lambda n: f"{n:,} · trained" if n == trained else f"{n:,}",
+        key="length",
+        help=f"How many tokens each model reads. They were trained at {trained:,}; whatever lies "
+        "past that is extrapolation.",
+    )
+    c.selectbox(
+        "View",
+        list(VIEW_NAMES),
+        format_func=VIEW_NAMES.__getitem__,
+        key="view",
+        help="One text shows content and position together. Over several texts content fades and "
+        "position stays: the mean is of log-attention (a geometric mean of attention); "
+        "row-centred takes from each row its own mean, which leaves preference alone.",
+    )
+    with d:
+        st.segmented_control(
+            "Maps",
+            range(1, MOST_SIDES + 1),
+            key="count",
+            required=True,
+            help="How many maps stand side by side.",
+        )
+    if st.session_state.text == "pasted":
+        st.text_area(
+            "Your own text",
+            key="paste",
+            height=120,
+            placeholder="Paste a text here; it stays in this browser tab and in its address.",
+            help="Texts up to 2,000 characters travel in the address; longer ones don't.",
+        )
+    with st.expander("More settings"):
+        e, f, g, h = st.columns(4)
+        e.number_input(
+            "Texts in a mean",
+            2,
+            32,
+            key="texts",
+            help="How many passages of the text a mean is taken over, from evenly spaced places.",
+        )
+        f.checkbox(
+            "Linear colours",
+            key="linear",
+            help="Colours in proportion to attention itself rather than to its logarithm.",
+        )
+        g.checkbox(
+            "Logarithmic distance",
+            key="x_log",
+            help="The distance axis of the curves, in powers of ten.",
+        )
+        h.checkbox(
+            "Repeat short texts",
+            key="repeat",
+            help="Fill up to the length by repeating a text that is too short for it.",
+        )
+
+
+def side(i: int, shipped: dict[str, Checkpoint]) -> SideState:
+    """The controls above map `i`: checkpoint, layer, head."""
+    known = list(shipped)
+    name = st.session_state.get(f"checkpoint{i}", known[i % len(known)])
+    if name not in shipped:
+        name = known[i % len(known)]
+    config = shipped[name].config
+    st.session_state[f"checkpoint{i}"] = name
+    for what, end in (("layer", config.layers), ("head", config.heads)):
+        place = st.session_state.get(f"{what}{i}", end // 2)
+        st.session_state[f"{what}{i}"] = min(max(place, 0), end - 1)
+    a, b, c = st.columns([2, 1, 1], gap="small")
+    a.selectbox(
+        f"Checkpoint {i + 1}",
+        known,
+        format_func=lambda n: _title(shipped[n]),
+        key=f"checkpoint{i}",
+        help="Which trained model. All were trained on the same text in the same order; only the "
+        "position encoding differs.",
+    )
+    b.selectbox(
+        f"Layer {i + 1}",
+        range(config.layers),
+        format_func=lambda n: f"layer {n + 1}",
+        key=f"layer{i}",
+        help="Layers are counted from the bottom.",
+    )
+    c.selectbox(
+        f"Head {i + 1}",
+        range(config.heads),
+        format_func=lambda n: f"head {n + 1}",
+        key=f"head{i}",
+        help="A head is one attention map; the wall below shows all of them.",
+    )
+    return SideState(
+        st.session_state[f"checkpoint{i}"],
+        st.session_state[f"layer{i}"],
+        st.session_state[f"head{i}"],
+    )
+
+
+def _title(checkpoint: Checkpoint) -> str:
+    name = encodings.get(checkpoint.config.encoding).name
+    return name if checkpoint.id == checkpoint.config.encoding else f"{name} ({checkpoint.id})"
+
+
+def state(sides: list[SideState]) -> CompareState:
+    """What all widgets say now."""
+    s = st.session_state
+    return CompareState(
+        tuple(sides), s.length, s.text, s.view, s.texts, s.linear, s.x_log, s.repeat, s.paste
+    )

@@ -1,0 +1,70 @@
+"""The main journey in a real browser."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+pytestmark = pytest.mark.browser
+READY = 60_000  # milliseconds, for a busy machine; nothing here asserts a time
+
+
+def maps(page: Page):
+    return page.locator("canvas.map")
+
+
+def test_fresh_servers_first_request_is_a_deep_link(fresh_server: str, page: Page) -> None:
+    page.goto(f"{fresh_server}/compare?v=1&a=rope.3.1&b=alibi.1.8&length=128&texts=2")
+    expect(maps(page)).to_have_count(2, timeout=READY)
+    # the router ran: it alone sets the title of the window
+    expect(page).to_have_title("Attention Atlas")
+    expect(page.get_by_text("RoPE · layer 3, head 1").first).to_be_visible()
+
+
+def test_two_maps_curves_and_a_readout(server: str, page: Page) -> None:
+    page.goto(server)
+    expect(maps(page)).to_have_count(2, timeout=READY)
+    expect(page.locator(".js-plotly-plot .scatterlayer path").first).to_be_attached(timeout=READY)
+    first = maps(page).first
+    first.scroll_into_view_if_needed()
+    box = first.bounding_box()
+    page.mouse.move(box["x"] + box["width"] * 0.3, box["y"] + box["height"] * 0.7)
+    for readout in page.locator("p.readout").all():  # the crosshair is shared
+        expect(readout).to_contain_text(re.compile(r"query .* key .* distance .* A = .* log"))
+
+
+def test_another_head_is_chosen_on_the_wall_and_the_address_reopens_it(
+    server: str, page: Page, context
+) -> None:
+    page.goto(f"{server}/?length=128&texts=2")
+    expect(maps(page)).to_have_count(2, timeout=READY)
+    page.get_by_role("button", name="RoPE, layer 4, head 2").click()
+    expect(page.get_by_text("RoPE · layer 4, head 2").first).to_be_visible(timeout=READY)
+    expect(page).to_have_url(re.compile(r"b=rope\.4\.2"))
+    again = context.new_page()
+    again.goto(page.url)
+    expect(again.get_by_text("RoPE · layer 4, head 2").first).to_be_visible(timeout=READY)
+    expect(again.get_by_role("button", name="RoPE, layer 4, head 2")).to_have_attribute(
+        "aria-pressed", "true"
+    )
+
+
+def test_tokens_label_a_short_map_and_keys_move_the_crosshair(server: str, page: Page) -> None:
+    page.goto(f"{server}/?view=one&text=pasted&paste=The+cat+sat+on+the+mat.&length=64")
+    expect(maps(page)).to_have_count(2, timeout=READY)
+    maps(page).first.focus()
+    page.keyboard.press("ArrowRight")
+    readout = page.locator("p.readout").first
+    expect(readout).to_contain_text("key 1")
+    page.keyboard.press("ArrowLeft")
+    expect(readout).to_contain_text("key 0")
+    expect(readout).to_contain_text("A = ")
+
+
+def test_no_script_of_a_text_runs(server: str, page: Page) -> None:
+    page.on("dialog", lambda dialog: pytest.fail("a pasted text ran as a script"))
+    page.goto(f"{server}/?view=one&text=pasted&paste=<img+src=x+onerror=alert(1)>+and+more&length=64")
+    expect(maps(page)).to_have_count(2, timeout=READY)
+    maps(page).first.focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("p.readout").first).to_contain_text("A = ")

@@ -1,0 +1,32 @@
+"""Every page of the folder: a card, and a run without an exception."""
+
+import importlib
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+ROUTER = "pages/_router.py"
+NAMES = sorted(p.stem for p in Path("pages").glob("*.py") if not p.name.startswith("_"))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_page_has_a_card(name: str) -> None:
+    card = importlib.import_module(f"pages.{name}").PAGE
+    assert card.title
+    assert card.icon.startswith(":material/")
+    assert len(card.about) > 20
+
+
+def test_one_home_page() -> None:
+    orders = [importlib.import_module(f"pages.{n}").PAGE.order for n in NAMES]
+    assert orders.count(0) == 1
+    assert len(set(orders)) == len(orders)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_page_runs(name: str) -> None:
+    app = AppTest.from_file(ROUTER, default_timeout=300).run()
+    app.switch_page(f"{name}.py").run()
+    assert not app.exception
+    assert app.title

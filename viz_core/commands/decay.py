@@ -1,0 +1,113 @@
+"""`decay`: attention by distance over several texts, and the slope of each head."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from tqdm import tqdm  # type: ignore[import-untyped]
+
+from viz_core import decay as fits
+from viz_core import devices, texts
+from viz_core import trace as traces
+from viz_core.commands import _shared
+from viz_core.encodings.alibi import ALiBi
+from viz_core.errors import LengthError, UsageError
+
+TEXTS = 8  # passages in a mean
+BIASED = (
+    "The plain mean over rows: short rows have larger weights and only small distances, so it "
+    "falls with distance even where attention doesn't; all keys count, the first ones too."
+)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Slopes as a table, or everything as JSON; curves into `--out`."""
+    _shared.check_out(options.out)
+    if options.text_file and options.texts:
+        raise UsageError("Expected --texts with a --text that has several; a file is one text.")
+    count = 1 if options.text_file else options.texts or TEXTS
+    checkpoint, model, device, tokenizer = _shared.opened(options)
+    config = checkpoint.config
+    layers = _shared.chosen("layer", options.layer, config.layers)
+    held = 4 * 3 * config.layers * config.width * options.length * (count - 1)
+    if held > 0.8 * devices.free_bytes(device):
+        raise LengthError(
+            f"{count} texts of {options.length:,} tokens would take about "
+            f"{held / 2**30:.1f} GiB, more than is free; choose fewer --texts or a smaller length."
+        )
+    if options.text_file:
+        passages = [_shared.passage(options, tokenizer)]
+    else:
+        passages = texts.passages(options.text, options.length, count, tokenizer)
+    n = len(passages[0].ids)
+    began = time.monotonic()
+    passes = [traces.trace(model, p.ids) for p in tqdm(passages, "texts", disable=None)]
+    plain = options.estimator == "mean-probability"
+    nominal: Sequence[float | None] = [None] * config.heads
+    if isinstance(model.encoding, ALiBi):
+        nominal = [-m for m in model.encoding.slope.tolist()]
+    entries, pairs = [], []
+    for layer in tqdm(layers, "layers", disable=None):
+        slope = fits.slope(passes, layer, options.sink)
+        if plain:
+            values = np.mean([fits.mean_probability(t, layer) for t in passes], axis=0)
+            law = None
+            pairs = [(n - d) * len(passes) for d in range(n)]
+        else:
+            curve = fits.by_distance(passes, layer, options.sink)
+            values, pairs = curve.value, curve.pairs.tolist()
+            law = fits.law(passes, layer, values.shape[1])
+            law = None if law is None else curve.aligned(law)
+        for h in range(config.heads):
+            entry = {"layer": layer + 1, "head": h + 1, "slope": float(slope[h])}
+            entry |= {"nominal": nominal[h], "curve": _shared.listed(values[h])}
+            entries.append({**entry, "law": None if law is None else _shared.listed(law[h])})
+    about = {
+        **_shared.about(checkpoint, options, passages, device, time.monotonic() - began),
+        "texts": len(passages),
+        "sink": options.sink,
+        "estimator": options.estimator,
+        "unit": "mean probability" if plain else "nats, up to a constant per head",
+        "bias": BIASED if plain else None,
+        "slope_estimator": "row-fixed-effects",
+        "pairs": pairs,
+    }
+    if options.out:
+        with _shared.written(options.out) as file:
+            file.write(_csv(entries, pairs, plain).encode())
+    if options.json:
+        _shared.print_json({**about, "curves": entries})
+    else:
+        _print_slopes(entries)
+
+
+def _csv(entries: list[dict[str, Any]], pairs: list[int], plain: bool) -> str:
+    """A row per layer, head and distance."""
+    text = io.StringIO(newline="")
+    writer = csv.writer(text)
+    column = "mean_probability" if plain else "log_attention"
+    writer.writerow(["layer", "head", "distance", column, "law", "pairs"])
+    for e in entries:
+        law = e["law"] or [""] * len(pairs)
+        for d, row in enumerate(zip(e["curve"], law, pairs, strict=True)):
+            writer.writerow([e["layer"], e["head"], d, *row])
+    return text.getvalue()
+
+
+def _print_slopes(entries: list[dict[str, Any]]) -> None:
+    table, errors = [["layer", "head", "slope", "nominal", "relative error"]], []
+    for e in entries:
+        line = [str(e["layer"]), str(e["head"]), f"{e['slope']:+.5f}", "-", "-"]
+        if e["nominal"]:
+            errors.append(abs(e["slope"] / e["nominal"] - 1))
+            line[3:] = f"{e['nominal']:+.5f}", f"{errors[-1]:.1%}"
+        table.append(line)
+    _shared.print_table(table)
+    if errors:
+        print(f"median relative error of the slopes: {np.median(errors):.2%}")

@@ -1,0 +1,91 @@
+"""Log-attention by distance: all heads of each side, with the encoding's own law dashed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from viz_core.figures.spec import Chart, FigureCard, FigureSpec, Line
+from viz_core.types import Curve
+
+DEEPEST = 16.0  # nats below the top: a weight of 1e-7; steep heads run on to hundreds
+
+
+@dataclass(frozen=True)
+class Side:
+    """One panel: the curves of a layer's heads, their law, and the head that is in focus."""
+
+    curve: Curve
+    law: npt.NDArray[np.float64] | None
+    focus: int
+    title: str
+    encoding: str
+    trained_length: int
+
+
+def build(sides: Sequence[Side], x_log: bool = False) -> FigureSpec:
+    """One panel per side, all on the same axes. Each head is shifted so that its law starts at 0
+    (or, without a law, its own curve): the fit leaves one constant per head free."""
+    placed = [_placed(s) for s in sides]
+    start = 1 if x_log else 0
+    tops = [np.quantile(c[:, 1:], 0.999) for c, _ in placed if c.shape[1] > 2]
+    lows = [np.min(c[:, 1:]) for c, _ in placed if c.shape[1] > 2]
+    high = float(np.ceil(max(tops, default=1.0) + 0.5))
+    low = float(np.floor(max(min(lows, default=-1.0), -DEEPEST)))
+    longest = max(c.shape[1] for c, _ in placed)
+    panels = []
+    for side, (curves, laws) in zip(sides, placed, strict=True):
+        x = np.arange(start, curves.shape[1], dtype=np.float64)
+        lines = []
+        heads = len(curves)
+        order = [h for h in range(heads) if h != side.focus] + [side.focus]  # focus on top
+        for h in order:
+            shade = h / max(heads - 1, 1)
+            strong = h == side.focus
+            error = side.curve.error[h, start:] if strong and side.curve.texts > 1 else None
+            name = f"head {h + 1}"
+            lines.append(
+                Line(name, x, curves[h, start:], side.encoding, shade, False, strong, error)
+            )
+            if laws is not None:
+                lines.append(
+                    Line(f"{name}, law", x, laws[h, start:], side.encoding, shade, True, strong)
+                )
+        panels.append(
+            Chart(
+                title=side.title,
+                accent=side.encoding,
+                lines=tuple(lines),
+                x_label="distance between query and key (tokens)",
+                y_label="log-attention (nats, up to a constant)",
+                x_range=(max(start, 0), longest),
+                y_range=(low, high),
+                x_log=x_log,
+                marks=((side.trained_length, f"trained length {side.trained_length:,}"),),
+            )
+        )
+    c = sides[0].curve
+    over = "one text" if c.texts == 1 else f"{c.texts} texts"
+    caption = (
+        f"Log-attention by distance with row fixed effects (rows of the map are compared with "
+        f"themselves only), over {over}; the first {c.sink} keys left out; at least "
+        f"{int(c.pairs.min()):,} pairs behind each point. Dashed: the encoding's own law."
+    )
+    alt = "Decay curves: " + "; ".join(s.title for s in sides) + ". " + caption
+    return FigureSpec(tuple(panels), caption, alt)
+
+
+def _placed(
+    side: Side,
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64] | None]:
+    """(curves, laws) [head, distance] shifted so that the law, or the curve, starts at 0."""
+    if side.law is None:
+        return side.curve.value - side.curve.value[:, :1], None
+    law = side.curve.aligned(side.law)
+    return side.curve.value - law[:, :1], law - law[:, :1]
+
+
+FIGURE = FigureCard("decay-curves", "Log-attention by distance", "curves", build)

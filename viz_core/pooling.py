@@ -1,0 +1,115 @@
+"""Cell means of log-attention without its cells' pairs: the mean of dot products is the dot
+product of means.
+
+Over a cell of queries and keys that holds no masked pair, the mean of scale q_i . k_j is
+scale mean(q) . mean(k): P x P products instead of N x N. Only the cells on the causal edge, at
+most two in a row, are taken pair by pair.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from viz_core import kernels
+from viz_core.trace import Trace
+from viz_core.types import Range
+
+
+def mean_logs(
+    trace: Trace,
+    layer: int,
+    rows: Range,
+    columns: Range,
+    cell: int,
+    heads: slice,
+    centre: Tensor | None,
+) -> tuple[Tensor, Tensor]:
+    """Mean of log A (less `centre` [head, query] of its row, where given) over unmasked pairs.
+
+    Returns ([head, row, column], NaN where a cell holds no pair; pairs [row, column]),
+    computed in float64.
+    """
+    q, k, lse = (t[heads] for t in trace.layers[layer])
+    place = torch.device("cpu") if q.device.type == "mps" else q.device
+    q, k, lse = (t.to(place, torch.float64) for t in (q, k, lse))
+    level = lse if centre is None else lse + centre.to(lse)
+    top, left = _edges(rows, cell), _edges(columns, cell)  # first token of each cell, and the end
+    queries = _means(q[:, rows[0] : rows[1]], cell)  # [head, row, channel]
+    keys = _means(k[:, columns[0] : columns[1]], cell)
+    value = trace.scale * queries @ keys.transpose(-1, -2)
+    value += _bias_means(trace, heads, top, left).to(place)
+    value -= _means(level[:, rows[0] : rows[1], None], cell)
+    sizes = (top[1:] - top[:-1])[:, None] * (left[1:] - left[:-1])[None]
+    first, last = top[:-1, None], top[1:, None] - 1  # queries of a cell, against its keys
+    masked = left[None, :-1] > last
+    edge = ~masked & (left[None, 1:] - 1 > first)
+    pairs = torch.where(masked, 0, sizes)
+    value.masked_fill_(masked.to(place), float("nan"))
+    at = edge.nonzero()
+    step = max(1, kernels.BLOCK_CELLS // (cell * cell * len(q)))
+    for some in at.split(step):
+        i = top[some[:, 0], None] + torch.arange(cell)  # [which, query in cell]
+        j = left[some[:, 1], None] + torch.arange(cell)
+        logs = _logs(trace, q, k, heads, i, j) - level[:, i.clamp(max=rows[1] - 1), None]
+        real = (j[:, None, :] <= i[:, :, None]) & (j < columns[1])[:, None, :]
+        real &= (i < rows[1])[:, :, None]
+        count = real.sum((-2, -1))
+        mean = torch.where(real.to(place), logs, 0.0).sum((-2, -1)) / count.to(place)
+        value[:, some[:, 0], some[:, 1]] = mean
+        pairs[some[:, 0], some[:, 1]] = count
+    return value, pairs
+
+
+def _logs(trace: Trace, q: Tensor, k: Tensor, heads: slice, i: Tensor, j: Tensor) -> Tensor:
+    """Logits of cells that each have their queries i and keys j [which, in cell].
+
+    Returns [head, which, query in cell, key in cell]; tokens past the end repeat the last one.
+    """
+    n = trace.length
+    i, j = i.clamp(max=n - 1), j.clamp(max=n - 1)
+    strip = trace.strip[heads] if len(trace.strip) > 1 else trace.strip
+    bias = strip[:, n - 1 - (i[:, :, None] - j[:, None, :])].to(q)
+    return trace.scale * q[:, i] @ k[:, j].transpose(-1, -2) + bias
+
+
+def _edges(span: Range, cell: int) -> Tensor:
+    return torch.tensor([*range(span[0], span[1], cell), span[1]])
+
+
+def _means(x: Tensor, cell: int) -> Tensor:
+    """x [head, token, ...] averaged over cells of tokens; the last cell over what it has."""
+    count = x.shape[1]
+    summed = F.pad(x, (0, 0, 0, -count % cell)).unflatten(1, (-1, cell)).sum(2)
+    size = torch.full((summed.shape[1], 1), float(cell), dtype=x.dtype, device=x.device)
+    size[-1] = count - cell * (summed.shape[1] - 1)
+    return summed / size
+
+
+def _bias_means(trace: Trace, heads: slice, top: Tensor, left: Tensor) -> Tensor:
+    """Mean of the bias over each cell without masked pairs: [head or 1, row, column].
+
+    By running sums of running sums over distance: the sum over a row's keys is a difference of
+    the first, that over a cell's rows a difference of the second.
+    """
+    n = trace.length
+    strip = trace.strip[heads] if len(trace.strip) > 1 else trace.strip
+    bias = strip[:, :n].flip(-1).cpu().double()  # by distance, from 0
+    if not bias.any():
+        return torch.zeros(1, 1, 1, dtype=torch.float64)
+    once = F.pad(bias.cumsum(-1), (1, 0))  # [m]: distances below m
+    twice = F.pad(once.cumsum(-1), (1, 0))  # [m]: of `once`, below m
+
+    def below(query: Tensor, key: Tensor) -> Tensor:
+        """Sum over queries before `query` of the bias to all keys from `key` on."""
+        return twice[:, (query[:, None] - key[None] + 1).clamp(min=0)]
+
+    total = (
+        below(top[1:], left[:-1])
+        - below(top[:-1], left[:-1])
+        - below(top[1:], left[1:])
+        + below(top[:-1], left[1:])
+    )
+    sizes = (top[1:] - top[:-1])[:, None] * (left[1:] - left[:-1])[None]
+    return total / sizes

@@ -1,0 +1,1 @@
+"""FigureSpec to pictures: plotly and canvas for the screen, PNG for thumbnails."""

@@ -1,0 +1,51 @@
+"""The project's colours: one accent per encoding everywhere, and the colour maps by name."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib import colormaps
+from matplotlib.colors import LinearSegmentedColormap, to_rgb
+
+# After Okabe & Ito's set for colour-blind readers, moved apart in lightness so that they also
+# differ in grey: (on a light page, on a dark page).
+ACCENTS = {
+    "alibi": ("#C4500A", "#F08A4B"),
+    "rope": ("#0F5C8C", "#6CB4EE"),
+    "t5": ("#B58900", "#E8C547"),
+    "nope": ("#6B6F76", "#A9AFB8"),
+    "sinusoidal": ("#A8458A", "#DD8FC4"),
+    "learned": ("#0B7A5E", "#4FC3A1"),
+}
+# From blue through near-white to brown-red: lightness falls alike on both sides.
+_BALANCE = ("#0B2F5B", "#3A77AF", "#A9CBE3", "#F4F2EE", "#EBBB9C", "#BF6237", "#5E1F0A")
+EMPTY = (0, 0, 0, 0)  # cells that hold no pair are transparent
+
+
+def accent(encoding: str, dark: bool = False) -> str:
+    """The colour of an encoding as #RRGGBB; grey for one that is not in the table."""
+    return ACCENTS.get(encoding, ACCENTS["nope"])[dark]
+
+
+def shaded(encoding: str, shade: float, dark: bool = False) -> str:
+    """The accent, lighter or darker by `shade` 0 .. 1 (head 1 the strongest), as #RRGGBB."""
+    colour = np.array(to_rgb(accent(encoding, dark)))
+    other = np.array(to_rgb("#F6EFE6" if not dark else "#2A2E35"))
+    mixed = colour + (other - colour) * 0.62 * shade
+    return "#" + "".join(f"{round(255 * c):02X}" for c in mixed)
+
+
+@cache
+def table(name: str) -> npt.NDArray[np.uint8]:
+    """256 colours of the colour map `name`: [256, 3], low to high."""
+    colours = (
+        LinearSegmentedColormap.from_list("balance", _BALANCE)
+        if name == "balance"
+        else colormaps[name]
+    )
+    rgb: npt.NDArray[np.uint8] = np.round(255 * colours(np.linspace(0, 1, 256))[:, :3]).astype(
+        np.uint8
+    )
+    return rgb
