@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages._kit.start import lifespan
+from pages._start import lifespan
 
 # Through st.App every first request, a deep link too, runs the router: with plain multipage
 # scripts a folder named `pages` would let it pass by.

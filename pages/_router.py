@@ -7,7 +7,9 @@ import streamlit as st
 
 FOLDER = Path(__file__).parent
 
-st.set_page_config(page_title="Attention Atlas", page_icon=":material/blur_on:", layout="wide")
+st.set_page_config(
+    page_title="Attention Atlas", page_icon=str(FOLDER / "_kit" / "icon.png"), layout="wide"
+)
 
 names = sorted(p.stem for p in FOLDER.glob("*.py") if not p.name.startswith("_"))
 cards = {name: importlib.import_module(f"pages.{name}").PAGE for name in names}

@@ -132,7 +132,7 @@ def show(state: CompareState, shipped: dict[str, catalogue.Checkpoint]) -> None:
         st.info(note)
     place = st.empty()
     surveys = []
-    for i, side in enumerate(state.sides):
+    for side in state.sides:
         report = _reporter(place, encodings.get(shipped[side.checkpoint].config.encoding).name)
         chosen = shipped[side.checkpoint]
         surveys.append(cached.surveyed(chosen, passages, KINDS[state.view], report))

@@ -84,7 +84,8 @@ def _means(x: Tensor, cell: int) -> Tensor:
     summed = F.pad(x, (0, 0, 0, -count % cell)).unflatten(1, (-1, cell)).sum(2)
     size = torch.full((summed.shape[1], 1), float(cell), dtype=x.dtype, device=x.device)
     size[-1] = count - cell * (summed.shape[1] - 1)
-    return summed / size
+    means: Tensor = summed / size
+    return means
 
 
 def _bias_means(trace: Trace, heads: slice, top: Tensor, left: Tensor) -> Tensor:

@@ -1,13 +1,13 @@
-"""Models and surveys that sessions share: read-only, bounded in bytes, one computation at a time."""
+"""Models and surveys that sessions share: read-only, bounded, one computation at a time."""
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Hashable
+from functools import cache, lru_cache
+from typing import Generic, TypeVar
 
-import streamlit as st
 from tokenizers import Tokenizer
 
 from viz_core import attention, catalogue, devices, texts
@@ -18,54 +18,50 @@ from viz_core.render import png
 from viz_core.survey import Survey, survey
 from viz_core.types import Kind
 
-SHELF_BYTES = 1 << 30
+T = TypeVar("T")
+
+THUMBNAIL = 80  # pixels on a side, about
 
 
-class Shelf:
-    """The most recently used surveys, up to `limit` bytes; safe under threads."""
+class Shelf(Generic[T]):
+    """The most recently used values, up to `limit` bytes in all; safe under threads."""
 
     def __init__(self, limit: int) -> None:
         self.limit, self.held = limit, 0
-        self._items: OrderedDict[Any, Survey] = OrderedDict()
+        self._items: OrderedDict[Hashable, tuple[T, int]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def get(self, key: object) -> Survey | None:
-        """The survey under `key`, now the most recently used, or None."""
+    def get(self, key: Hashable) -> T | None:
+        """The value under `key`, now the most recently used, or None."""
         with self._lock:
-            if key in self._items:
-                self._items.move_to_end(key)
-            return self._items.get(key)
+            if key not in self._items:
+                return None
+            self._items.move_to_end(key)
+            return self._items[key][0]
 
-    def put(self, key: object, value: Survey) -> None:
-        """Keeps `value`; the least recently used ones go until the limit holds."""
+    def put(self, key: Hashable, value: T, size: int) -> T:
+        """Keeps `value` of `size` bytes; the least recently used go until the limit holds."""
         with self._lock:
-            if key in self._items:
-                self.held -= self._items.pop(key).bytes
-            self._items[key] = value
-            self.held += value.bytes
+            self.held += size - self._items.pop(key, (value, 0))[1]
+            self._items[key] = value, size
             while self.held > self.limit and len(self._items) > 1:
-                self.held -= self._items.popitem(last=False)[1].bytes
+                self.held -= self._items.popitem(last=False)[1][1]
+        return value
 
 
-@st.cache_resource
-def shelf() -> Shelf:
-    """The server's one shelf."""
-    return Shelf(SHELF_BYTES)
+# Of the server, not of a session: plain module state, which threads without a session may use too.
+surveys: Shelf[Survey] = Shelf(1 << 30)
+walls: Shelf[list[bytes]] = Shelf(64 << 20)
+turnstile = threading.Lock()  # one computation at a time: two would be slower, and may not fit
 
 
-@st.cache_resource
-def turnstile() -> threading.Lock:
-    """One computation at a time on the device: two at once would be slower, and may not fit."""
-    return threading.Lock()
-
-
-@st.cache_resource
+@cache
 def tokenizer() -> Tokenizer:
     """The tokenizer of the shipped checkpoints."""
     return Tokenizer.from_file(str(catalogue.TOKENIZER))
 
 
-@st.cache_resource(max_entries=8)
+@lru_cache(maxsize=8)
 def model(path: str, sha256: str) -> Transformer:
     """The model in the file at `path`; `sha256` makes a changed file another entry."""
     return catalogue.find(path).load(devices.best())
@@ -82,28 +78,27 @@ def surveyed(
     Computing waits its turn; `progress` may raise (a control was changed), which cancels.
     """
     key = (checkpoint.sha256, tuple(p.sha256 for p in passages), kind)
-    found = shelf().get(key)
+    found = surveys.get(key)
     if found is not None:
         return found
-    with turnstile():
-        found = shelf().get(key)  # computed by another session while this one waited
+    with turnstile:
+        found = surveys.get(key)  # computed by another session while this one waited
         if found is None:
             weights = model(str(checkpoint.path), checkpoint.sha256)
             found = survey(weights, [p.ids for p in passages], kind, progress=progress)
-            shelf().put(key, found)
+            surveys.put(key, found, found.bytes)
     return found
 
 
-THUMBNAIL = 80  # pixels on a side, about
-
-
-@st.cache_data(max_entries=64, show_spinner=False)
 def thumbnails(
-    key: tuple[object, ...], _survey: Survey, encoding: str, trained: int, linear: bool
+    key: Hashable, found: Survey, encoding: str, trained: int, linear: bool
 ) -> list[bytes]:
-    """The wall of `_survey`, which `key` identifies: a PNG per layer and head, in that order."""
-    first = _survey.windows[0]
-    factor = max(1, round(max(first.count.shape) / THUMBNAIL))
-    small = [attention.coarser(w, factor) for w in _survey.windows]
-    spec = head_wall.build(small, encoding, trained, linear)
-    return [png.thumbnail(p) for p in spec.panels if isinstance(p, Heatmap)]
+    """The wall of `found`, which `key` identifies: a PNG per layer and head, in that order."""
+    images = walls.get((key, linear))
+    if images is None:
+        factor = max(1, round(max(found.windows[0].count.shape) / THUMBNAIL))
+        small = [attention.coarser(w, factor) for w in found.windows]
+        spec = head_wall.build(small, encoding, trained, linear)
+        images = [png.thumbnail(p) for p in spec.panels if isinstance(p, Heatmap)]
+        walls.put((key, linear), images, sum(map(len, images)))
+    return images

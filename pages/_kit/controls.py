@@ -64,7 +64,7 @@ def shared(choices: list[texts.TextChoice], trained: int, longest: int) -> None:
         help="What the models read. Held-out documents join the list once `make corpus` has run.",
     )
     b.select_slider(
-        "Length (tokens)",
+        f"Length (tokens; trained at {trained:,})",
         lengths,
         format_func=lambda n: f"{n:,} · trained" if n == trained else f"{n:,}",
         key="length",
@@ -135,7 +135,7 @@ def side(i: int, shipped: dict[str, Checkpoint]) -> SideState:
         st.session_state[f"{what}{i}"] = min(max(place, 0), end - 1)
     a, b, c = st.columns([2, 1, 1], gap="small")
     a.selectbox(
-        f"Checkpoint {i + 1}",
+        "Checkpoint",
         known,
         format_func=lambda n: _title(shipped[n]),
         key=f"checkpoint{i}",
@@ -143,14 +143,14 @@ def side(i: int, shipped: dict[str, Checkpoint]) -> SideState:
         "position encoding differs.",
     )
     b.selectbox(
-        f"Layer {i + 1}",
+        "Layer",
         range(config.layers),
         format_func=lambda n: f"layer {n + 1}",
         key=f"layer{i}",
         help="Layers are counted from the bottom.",
     )
     c.selectbox(
-        f"Head {i + 1}",
+        "Head",
         range(config.heads),
         format_func=lambda n: f"head {n + 1}",
         key=f"head{i}",

@@ -14,7 +14,7 @@ from viz_core.render import canvas, palette, screen
 _FOLDER = Path(__file__).parent / "components"
 
 
-def _component(name: str):  # noqa: ANN202 - the type is private to Streamlit
+def _component(name: str):
     js, css = ((_FOLDER / f"{name}.{end}").read_text(encoding="utf-8") for end in ("js", "css"))
     return st.components.v2.component(f"atlas_{name}", js=js, css=css)
 

@@ -63,7 +63,9 @@ def test_tokens_label_a_short_map_and_keys_move_the_crosshair(server: str, page:
 
 def test_no_script_of_a_text_runs(server: str, page: Page) -> None:
     page.on("dialog", lambda dialog: pytest.fail("a pasted text ran as a script"))
-    page.goto(f"{server}/?view=one&text=pasted&paste=<img+src=x+onerror=alert(1)>+and+more&length=64")
+    page.goto(
+        f"{server}/?view=one&text=pasted&paste=<img+src=x+onerror=alert(1)>+and+more&length=64"
+    )
     expect(maps(page)).to_have_count(2, timeout=READY)
     maps(page).first.focus()
     page.keyboard.press("ArrowRight")

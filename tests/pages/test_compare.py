@@ -36,7 +36,11 @@ def test_another_head_goes_into_the_address() -> None:
 def test_an_address_reopens_its_state() -> None:
     app = opened(v="1", a="rope.4.1", b="alibi.1.8", c="rope.1.1", length="100", view="one")
     assert not app.exception
-    assert [app.selectbox(key=f"checkpoint{i}").value for i in range(3)] == ["rope", "alibi", "rope"]
+    assert [app.selectbox(key=f"checkpoint{i}").value for i in range(3)] == [
+        "rope",
+        "alibi",
+        "rope",
+    ]
     assert app.select_slider(key="length").value == 100
     assert app.selectbox(key="view").value == "one"
     assert [app.selectbox(key=f"layer{i}").value for i in range(3)] == [3, 0, 0]

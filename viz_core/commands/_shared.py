@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -36,6 +37,8 @@ def device(name: str) -> torch.device:
 def opened(options: argparse.Namespace) -> tuple[Checkpoint, Transformer, torch.device, Tokenizer]:
     """Checkpoint, model, device and tokenizer, once `options.length` is known to be possible."""
     place = device(options.device)
+    if options.text == texts.PASTED:
+        raise UsageError("Expected your own text as --text-file PATH; got --text pasted.")
     checkpoint = catalogue.find(options.checkpoint)
     model = checkpoint.load(place)
     traces.check_length(model, options.length, place)
@@ -68,7 +71,7 @@ def chosen(name: str, number: int | None, count: int) -> range:
 
 
 def passage(options: argparse.Namespace, pieces: Tokenizer, repeat: bool = False) -> texts.Passage:
-    """The one text that `options` name, of `options.length` tokens. Raises TextError."""
+    """The one text that `options` name, of `options.length` tokens where it has them. TextError."""
     own = options.text_file
     return texts.tokens(
         "pasted" if own else options.text,
@@ -94,6 +97,12 @@ def read(path: Path) -> str:
     if not text.strip():
         raise TextError(f"Expected some text in {path}; it is empty.")
     return text
+
+
+def tell(passages: Sequence[texts.Passage]) -> None:
+    """What the passages fall short of, on standard error."""
+    for note in dict.fromkeys(p.note for p in passages if p.note):
+        print(f"note: {note}", file=sys.stderr)
 
 
 def about(

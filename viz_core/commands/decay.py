@@ -17,7 +17,7 @@ from viz_core import devices, texts
 from viz_core import trace as traces
 from viz_core.commands import _shared
 from viz_core.encodings.alibi import ALiBi
-from viz_core.errors import LengthError, UsageError
+from viz_core.errors import LengthError, TextError, UsageError
 
 TEXTS = 8  # passages in a mean
 BIASED = (
@@ -45,7 +45,13 @@ def run(options: argparse.Namespace) -> None:
         passages = [_shared.passage(options, tokenizer)]
     else:
         passages = texts.passages(options.text, options.length, count, tokenizer)
-    n = len(passages[0].ids)
+    _shared.tell(passages)
+    n = min(len(p.ids) for p in passages)
+    if n < max(len(p.ids) for p in passages):
+        raise TextError(
+            f"Expected {count} texts of {options.length:,} tokens; the shortest has {n:,}. "
+            "Choose at most that length."
+        )
     began = time.monotonic()
     passes = [traces.trace(model, p.ids) for p in tqdm(passages, "texts", disable=None)]
     plain = options.estimator == "mean-probability"
@@ -85,6 +91,10 @@ def run(options: argparse.Namespace) -> None:
         _shared.print_json({**about, "curves": entries})
     else:
         _print_slopes(entries)
+        print(
+            f"slopes in nats per token, over {len(passages)} texts of {n:,} tokens, without the "
+            f"first {options.sink} keys"
+        )
 
 
 def _csv(entries: list[dict[str, Any]], pairs: list[int], plain: bool) -> str:

@@ -39,6 +39,7 @@ def run(options: argparse.Namespace) -> None:
     layers = _shared.chosen("layer", options.layer, config.layers)
     heads = _shared.chosen("head", options.head, config.heads)
     passage = _shared.passage(options, tokenizer, options.repeat)
+    _shared.tell([passage])
     side = math.ceil(len(passage.ids) / math.ceil(len(passage.ids) / options.pixels))
     held = 4 * side**2 * len(heads) * (4 + (len(layers) if options.out else 0))
     if held > 0.8 * devices.free_bytes(torch.device("cpu")):

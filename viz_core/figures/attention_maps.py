@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from viz_core.figures.spec import FigureCard, FigureSpec, Heatmap, Scale, Values
 from viz_core.types import Window
@@ -60,8 +61,8 @@ def build(sides: Sequence[Side], linear: bool = False) -> FigureSpec:
     over = "one text" if w.texts == 1 else f"{w.texts} texts"
     cell = "single tokens" if w.cell == 1 else f"cells of {w.cell} x {w.cell} tokens"
     caption = (
-        f"{WHAT[kind].capitalize()} over {over}, {w.rows[1] - w.rows[0]:,} tokens, {cell}; "
-        f"queries down, keys across. One colour scale for all maps; its limits leave out the "
+        f"{WHAT[kind][0].upper()}{WHAT[kind][1:]} over {over}, "
+        f"{w.rows[1] - w.rows[0]:,} tokens, {cell}; queries down, keys across. One colour scale for all maps; its limits leave out the "
         f"first {SINK} keys (the sink)."
     )
     alt = "Attention maps: " + "; ".join(s.title for s in sides) + ". " + caption
@@ -83,7 +84,7 @@ def _scale(values: Sequence[Values], windows: Sequence[Window], kind: str, linea
         first = max(0, math.ceil((SINK - w.columns[0]) / w.cell))
         inside = v[:, first:]
         kept.append(inside[np.isfinite(inside)])
-    seen = np.concatenate(kept)
+    seen: npt.NDArray[np.float64] = np.concatenate(kept).astype(np.float64)
     if not len(seen):
         seen = np.zeros(1)
     if kind == "centred":

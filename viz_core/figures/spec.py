@@ -89,7 +89,7 @@ class FigureSpec:
 
 @dataclass(frozen=True)
 class FigureCard:
-    """What a module of this folder exposes as `FIGURE`: its name and the function that builds it."""
+    """What a module of this folder exposes as `FIGURE`: its name, and how to build it."""
 
     id: str
     title: str

@@ -76,7 +76,7 @@ def chart(spec: FigureSpec, dark: bool = False, height: int = 360) -> go.Figure:
 
 
 def _curve(line: Line, dark: bool) -> go.Scatter:
-    faint = 0.75 if line.dashed else 0.9
+    faint = 0.3 if line.dashed else 0.85  # the head in focus stands out, its law above all
     return go.Scatter(
         x=line.x.astype(np.float32),
         y=line.y.astype(np.float32),

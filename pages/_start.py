@@ -1,23 +1,22 @@
-"""What the server does before its first visitor: the home page's first view is made ready."""
+"""What the server does beside waiting for its first visitor: it makes the first view ready."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-import anyio
-
 
 @asynccontextmanager
 async def lifespan(app: Any) -> AsyncIterator[None]:
-    """Computes the first view while the server starts, so that opening the page waits for none."""
-    await anyio.to_thread.run_sync(_warm)
+    """Starts computing the first view; who comes before it is done sees its progress instead."""
+    threading.Thread(target=_warm, name="first view", daemon=True).start()
     yield
 
 
 def _warm() -> None:
-    # imported here: app.py itself stays quick to import
+    # imported here: the server answers at once, and torch takes seconds
     from pages import compare
     from viz_core.errors import AtlasError
 
