@@ -60,10 +60,11 @@ def build(sides: Sequence[Side], linear: bool = False) -> FigureSpec:
     w = sides[0].window
     over = "one text" if w.texts == 1 else f"{w.texts} texts"
     cell = "single tokens" if w.cell == 1 else f"cells of {w.cell} x {w.cell} tokens"
+    what = WHAT[kind][0].upper() + WHAT[kind][1:]
     caption = (
-        f"{WHAT[kind][0].upper()}{WHAT[kind][1:]} over {over}, "
-        f"{w.rows[1] - w.rows[0]:,} tokens, {cell}; queries down, keys across. One colour scale for all maps; its limits leave out the "
-        f"first {SINK} keys (the sink)."
+        f"{what} over {over}, {w.rows[1] - w.rows[0]:,} tokens, {cell}; queries down, keys "
+        f"across. One colour scale for all maps; its limits leave out the first {SINK} keys "
+        "(the sink)."
     )
     alt = "Attention maps: " + "; ".join(s.title for s in sides) + ". " + caption
     return FigureSpec(panels, caption, alt)

@@ -1,0 +1,115 @@
+"""Every figure of the folder, drawn from arrays whose content is known."""
+
+import json
+
+import numpy as np
+import pytest
+
+from viz_core.figures import all_figures, attention_maps, decay_curves, head_wall
+from viz_core.figures.spec import Chart, FigureSpec, Heatmap
+from viz_core.render import canvas, png, screen
+from viz_core.types import Curve, Kind, Window
+
+
+def window(kind: Kind = "probability", n: int = 24, cell: int = 2, heads: int = 3) -> Window:
+    cells = n // cell
+    even = np.log(1 / (np.arange(cells) * cell + 1))
+    value = np.broadcast_to(even[None, :, None], (heads, cells, cells)).astype(np.float32).copy()
+    count = np.tril(np.full((cells, cells), cell * cell), -1) + np.eye(cells, dtype=int) * 3
+    value[:, count == 0] = np.nan
+    return Window(value, count.astype(np.int64), (0, n), (0, n), cell, kind, 4)
+
+
+def curve(heads: int = 3, n: int = 40) -> tuple[Curve, np.ndarray]:
+    law = -np.outer(2.0 ** -np.arange(1, heads + 1), np.arange(n))
+    error = np.full_like(law, 0.1)
+    return Curve(law + 3.0, error, np.arange(n, 0, -1) * 10, 4, 4), law
+
+
+def build(name: str) -> FigureSpec:
+    if name == "attention-maps":
+        sides = [attention_maps.Side(window(), h, f"head {h}", "alibi", 12) for h in (0, 1)]
+        return attention_maps.build(sides)
+    if name == "decay-curves":
+        c, law = curve()
+        return decay_curves.build([decay_curves.Side(c, law, 1, "one", "alibi", 20)] * 2)
+    if name == "head-wall":
+        return head_wall.build([window(), window()], "rope", 12)
+    raise AssertionError(f"a new figure, {name}, needs its example here")
+
+
+@pytest.mark.parametrize("name", list(all_figures()))
+def test_figure_says_what_it_shows(name: str) -> None:
+    card, spec = all_figures()[name], build(name)
+    assert card.id == name
+    assert "texts" in spec.caption
+    assert len(spec.alt) > len(spec.caption)
+    assert spec.panels
+
+
+@pytest.mark.parametrize("name", list(all_figures()))
+def test_figure_can_be_drawn(name: str) -> None:
+    for panel in build(name).panels:
+        if isinstance(panel, Heatmap):
+            json.dumps(canvas.message(panel, ["a"] * 24), allow_nan=False)
+            assert png.thumbnail(panel).startswith(b"\x89PNG")
+    charts = [p for p in build(name).panels if isinstance(p, Chart)]
+    if charts:
+        assert len(screen.chart(build(name)).data) > len(charts)
+
+
+def test_maps_share_one_scale_that_leaves_out_the_sink() -> None:
+    spec = build("attention-maps")
+    assert len({p.scale for p in spec.panels}) == 1
+    loud = window(cell=1)
+    loud.value[:, :, 0] = 0.0  # every query gives all to the first key
+    side = attention_maps.Side(loud, 0, "sink", "rope", 12)
+    with_sink = attention_maps.build([side]).panels[0].scale
+    loud.value[:, :, 0] = np.log(0.25)
+    assert with_sink == attention_maps.build([side]).panels[0].scale
+
+
+def test_values_are_log10_linear_or_nats() -> None:
+    for kind, linear, unit, expected in (
+        ("probability", False, "log10 A", np.log10(1 / 3)),
+        ("probability", True, "A", 1 / 3),
+        ("centred", False, "nats", np.log(1 / 3)),
+    ):
+        side = attention_maps.Side(window(kind), 0, "", "alibi", 12)
+        panel = attention_maps.build([side], linear).panels[0]
+        assert panel.unit == unit
+        assert panel.value[1, 0] == pytest.approx(expected, rel=1e-6)
+        assert np.isnan(panel.value[0, 1])
+
+
+def test_a_centred_scale_is_symmetric_about_zero() -> None:
+    scale = (
+        attention_maps.build([attention_maps.Side(window("centred"), 0, "", "rope", 12)])
+        .panels[0]
+        .scale
+    )
+    assert scale.low == -scale.high
+    assert scale.colours == "balance"
+
+
+def test_curves_and_their_law_start_together_and_the_law_is_dashed() -> None:
+    c, law = curve()
+    chart = decay_curves.build([decay_curves.Side(c, law, 1, "", "alibi", 20)]).panels[0]
+    lines = {line.name: line for line in chart.lines}
+    assert len(lines) == 6
+    for h in range(3):
+        measured, nominal = lines[f"head {h + 1}"], lines[f"head {h + 1}, law"]
+        assert nominal.dashed
+        assert not measured.dashed
+        np.testing.assert_allclose(nominal.y, law[h], atol=1e-9)
+        np.testing.assert_allclose(measured.y, law[h], atol=1e-9)
+    assert chart.lines[-2].strong  # the head in focus lies on top
+
+
+def test_a_logarithmic_axis_starts_at_distance_one() -> None:
+    c, law = curve()
+    chart = decay_curves.build([decay_curves.Side(c, law, 0, "", "alibi", 20)], x_log=True).panels[
+        0
+    ]
+    assert chart.x_range[0] == 1
+    assert chart.lines[0].x[0] == 1
