@@ -11,6 +11,9 @@ st.set_page_config(
     page_title="Attention Atlas", page_icon=str(FOLDER / "_kit" / "icon.png"), layout="wide"
 )
 
+# Streamlit leaves room for a toolbar that the configuration hides.
+st.html("<style>[data-testid=stMainBlockContainer] { padding-top: 2.5rem; }</style>")
+
 names = sorted(p.stem for p in FOLDER.glob("*.py") if not p.name.startswith("_"))
 cards = {name: importlib.import_module(f"pages.{name}").PAGE for name in names}
 found = [

@@ -179,7 +179,7 @@ def show(state: CompareState, shipped: dict[str, catalogue.Checkpoint]) -> None:
         ],
         state.x_log,
     )
-    draw.chart(curves, key="curves")
+    draw.charts(curves, key="curves")
     st.caption(curves.caption)
 
 

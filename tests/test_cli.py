@@ -116,7 +116,7 @@ def test_map_prints_one_document_that_says_what_was_computed(
     assert about["checkpoint"] == "rope"
     assert about["checkpoint_sha256"] == native.sha256(tiny["rope"])
     assert (about["text"], about["tokens"], about["note"]) == ("python-docs", 100, None)
-    assert list(about["shape"].items()) == [("layer", 2), ("head", 2), ("query", 25), ("key", 25)]
+    assert about["shape"] == [2, 2, 25, 25]
     assert (about["cell"], about["layers"], about["heads"]) == (4, [1, 2], [1, 2])
     assert about["mean_row_sum"] == pytest.approx(1, abs=1e-5)
     assert about["seconds"] > 0
@@ -153,7 +153,7 @@ def test_map_as_text_says_the_same(cli: Cli, tiny: dict[str, Path]) -> None:
     status, out, _ = cli("map", tiny["rope"], "--length", 40, "--text", "random")
     assert status == 0
     rows = dict(line.split("  ", 1) for line in out.splitlines())
-    assert rows["shape"].strip() == "layer 2, head 2, query 40, key 40"
+    assert rows["shape"].strip() == "2 x 2 x 40 x 40"
     assert rows["text"].strip() == "random"
 
 
@@ -167,7 +167,7 @@ def test_a_short_text_is_used_whole_or_repeated_and_a_note_says_so(
     about = json.loads(out)
     assert status == 0
     assert 2 <= about["tokens"] < 60
-    assert about["shape"]["query"] == about["tokens"]
+    assert about["shape"][2] == about["tokens"]
     assert "fewer than 60" in about["note"]
     assert f"note: {about['note']}\n" in err
     repeated = json.loads(cli(*ask, "--repeat")[1])

@@ -85,7 +85,7 @@ def find(name: str, folder: Path = SHIPPED) -> Checkpoint:
         if not there:
             raise AtlasError(f"Expected a checkpoint file at {name}; there is none.")
         return _read(path.stem if path.stem != "model" else path.resolve().parent.name, path)
-    raise UnknownName("a checkpoint", name, [*known, "or the path of a .safetensors file"])
+    raise UnknownName("a checkpoint", name, [*known, "the path of a .safetensors file"])
 
 
 def _is_folder(name: str) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from viz_core.figures.spec import FigureSpec, Heatmap
+from viz_core.figures.spec import Chart, FigureSpec, Heatmap
 from viz_core.render import canvas, palette, screen
 
 _FOLDER = Path(__file__).parent / "components"
@@ -66,12 +66,14 @@ def wall(
     )
 
 
-def chart(spec: FigureSpec, key: str, height: int = 380) -> None:
-    """The Chart panels in one plotly figure."""
-    st.plotly_chart(
-        screen.chart(spec, dark(), height),
-        key=key,
-        theme=None,
-        config={"displayModeBar": False},
-        alt=spec.alt,
-    )
+def charts(spec: FigureSpec, key: str, height: int = 360) -> None:
+    """The Chart panels of `spec` in a row, one below the other where the page is narrow."""
+    panels = [p for p in spec.panels if isinstance(p, Chart)]
+    for i, (column, panel) in enumerate(zip(st.columns(len(panels)), panels, strict=True)):
+        column.plotly_chart(
+            screen.chart(panel, dark(), height),
+            key=f"{key}{i}",
+            theme=None,
+            config={"displayModeBar": False},
+            alt=f"{panel.title}. {spec.caption}",
+        )

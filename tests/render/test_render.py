@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from viz_core import encodings
-from viz_core.figures.spec import Chart, FigureSpec, Heatmap, Line, Scale
+from viz_core.figures.spec import Chart, Heatmap, Line, Scale
 from viz_core.render import canvas, palette, png, screen
 
 
@@ -72,7 +72,7 @@ def test_a_chart_holds_every_line_with_explicit_colours() -> None:
         Line("law", x, -x, "rope", dashed=True),
     )
     panel = Chart("t", "rope", lines, "distance", "nats", (0, 5), (-5, 1), marks=((2.0, "L"),))
-    figure = screen.chart(FigureSpec((panel,), "", ""))
+    figure = screen.chart(panel)
     assert [t.name for t in figure.data] == ["measured, two standard errors", "measured", "law"]
     assert figure.data[2].line.dash == "dash"
     assert all(t.line.color for t in figure.data[1:])

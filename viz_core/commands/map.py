@@ -62,7 +62,7 @@ def run(options: argparse.Namespace) -> None:
         **_shared.about(checkpoint, options, [passage], device, time.monotonic() - began),
         "layers": [n + 1 for n in layers],
         "heads": [n + 1 for n in heads],
-        "shape": dict(layer=len(layers), head=len(heads), query=side, key=side),
+        "shape": [len(layers), len(heads), side, side],  # layer, head, query, key
         "cell": w.cell,
         "mean_row_sum": float(np.mean(sums)),
     }
@@ -84,6 +84,6 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _plain(value: object) -> str:
-    if isinstance(value, dict):
-        return ", ".join(f"{name} {_plain(size)}" for name, size in value.items())
+    if isinstance(value, list):
+        return " x ".join(map(str, value))
     return "-" if value is None else f"{value:,}" if isinstance(value, int) else str(value)

@@ -1,77 +1,71 @@
-"""Charts for the screen: a FigureSpec's curves as one plotly figure with explicit colours."""
+"""Charts for the screen: a panel of curves as a plotly figure with explicit colours."""
 
 from __future__ import annotations
 
 import numpy as np
 import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
-from viz_core.figures.spec import Chart, FigureSpec, Line
+from viz_core.figures.spec import Chart, Line
 from viz_core.render import palette
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 
 
-def chart(spec: FigureSpec, dark: bool = False, height: int = 360) -> go.Figure:
-    """The Chart panels of `spec` in one row, sharing the y axis."""
-    panels = [p for p in spec.panels if isinstance(p, Chart)]
+def chart(panel: Chart, dark: bool = False, height: int = 360) -> go.Figure:
+    """One panel of curves as a plotly figure."""
     ink, faint = ("#E6E6E1", "#343941") if dark else ("#1D2129", "#E3E2DC")
-    figure = make_subplots(
-        rows=1,
-        cols=len(panels),
-        shared_yaxes=True,
-        horizontal_spacing=0.035,
-        subplot_titles=[p.title for p in panels],
+    figure = go.Figure()
+    for line in panel.lines:
+        if line.error is not None:
+            figure.add_trace(_band(line, dark))
+        figure.add_trace(_curve(line, dark))
+    for place, words in panel.marks:
+        if panel.x_range and panel.x_range[0] < place < panel.x_range[1]:
+            figure.add_vline(x=place, line={"color": ink, "width": 1, "dash": "dot"})
+            figure.add_annotation(
+                x=np.log10(place) if panel.x_log else place,
+                y=0.02,
+                yref="paper",
+                text=words,
+                showarrow=False,
+                xanchor="left",
+                xshift=4,
+                font={"size": 12, "color": ink},
+            )
+    limits = panel.x_range
+    if limits and panel.x_log:
+        limits = (np.log10(max(limits[0], 1)), np.log10(limits[1]))
+    axis = {
+        "gridcolor": faint,
+        "zeroline": False,
+        "showline": True,
+        "linecolor": ink,
+        "ticks": "outside",
+        "tickcolor": ink,
+        "ticklen": 4,
+        "title_font_size": 13,
+    }
+    figure.update_xaxes(
+        **axis, title_text=panel.x_label, type="log" if panel.x_log else "linear", range=limits
     )
-    for column, panel in enumerate(panels, start=1):
-        for line in panel.lines:
-            if line.error is not None:
-                figure.add_trace(_band(line, dark), row=1, col=column)
-            figure.add_trace(_curve(line, dark), row=1, col=column)
-        for place, words in panel.marks:
-            if panel.x_range and panel.x_range[0] < place < panel.x_range[1]:
-                figure.add_vline(
-                    x=place, line={"color": ink, "width": 1, "dash": "dot"}, row=1, col=column
-                )
-                figure.add_annotation(
-                    x=np.log10(place) if panel.x_log else place,
-                    y=0.02,
-                    yref="y domain" if column == 1 else f"y{column} domain",
-                    text=words,
-                    showarrow=False,
-                    xanchor="left",
-                    xshift=4,
-                    font={"size": 12, "color": ink},
-                    row=1,
-                    col=column,
-                )
-        limits = panel.x_range
-        if limits and panel.x_log:
-            limits = (np.log10(max(limits[0], 1)), np.log10(limits[1]))
-        figure.update_xaxes(
-            title_text=panel.x_label,
-            type="log" if panel.x_log else "linear",
-            range=limits,
-            row=1,
-            col=column,
-        )
-        figure.update_yaxes(range=panel.y_range, row=1, col=column)
-    figure.update_yaxes(title_text=panels[0].y_label, row=1, col=1)
-    grid = {"gridcolor": faint, "zeroline": False, "linecolor": ink, "ticks": "outside"}
-    figure.update_xaxes(**grid, tickcolor=ink, ticklen=4, showline=True)
-    figure.update_yaxes(**grid, tickcolor=ink, ticklen=4, showline=True)
+    figure.update_yaxes(**axis, title_text=panel.y_label, range=panel.y_range)
     figure.update_layout(
         template="none",
         height=height,
-        margin={"l": 64, "r": 12, "t": 34, "b": 52},
+        margin={"l": 56, "r": 18, "t": 36, "b": 48},
+        title={
+            "text": panel.title,
+            "font": {"size": 16, "color": palette.accent(panel.accent, dark), "weight": 600},
+            "x": 0.0,
+            "xref": "paper",
+            "y": 0.98,
+        },
         paper_bgcolor="rgba(0,0,0,0)",
         plot_bgcolor="rgba(0,0,0,0)",
         font={"family": FONT, "size": 13, "color": ink},
         showlegend=False,
         hovermode="closest",
     )
-    for note, panel in zip(figure.layout.annotations, panels, strict=False):
-        note.font = {"size": 15, "color": palette.accent(panel.accent, dark)}
     return figure
 
 

@@ -121,8 +121,14 @@ def train(
     )
     validation = batches.held_out(data.validation, recipe.length, VALIDATION_WINDOWS, recipe.seed)
     step, seconds, recent, rows = 0, 0.0, [0.0] * 0, list[dict[str, Any]]()
+    identity = {"recipe": recipe.sha256, "encoding": encoding, **settings, **data.facts}
     if state_path.exists():
         state = torch.load(state_path, map_location=place, weights_only=True)
+        if state.get("identity") != identity:
+            raise AtlasError(
+                f"The unfinished training in {out} has another recipe, encoding or text; "
+                "finish it as it began, or train into another folder with --out."
+            )
         model.load_state_dict(state["model"])
         optim.load_state_dict(state["optimiser"])
         step, seconds, recent, rows = (state[n] for n in ("step", "seconds", "recent", "rows"))
@@ -143,7 +149,13 @@ def train(
             _write_log(log_path, rows)
         if step % SAVE_EVERY == 0 or step == sequences.steps:
             state = {"model": model.state_dict(), "optimiser": optim.state_dict()}
-            state |= {"step": step, "seconds": seconds, "recent": recent, "rows": rows}
+            state |= {
+                "identity": identity,
+                "step": step,
+                "seconds": seconds,
+                "recent": recent,
+                "rows": rows,
+            }
             torch.save(state, state_path.with_suffix(".partial"))
             state_path.with_suffix(".partial").replace(state_path)
         progress(step, sequences.steps, recent[-1] if recent else rows[-1]["training_loss"])

@@ -105,7 +105,7 @@ function panel(map, group, height) {
   frame.append(canvas);
   box.append(title, frame, readout);
   const [rows, columns] = map.shape;
-  const left = 46, bottom = 34, top = 4, right = 6;
+  const left = 46, bottom = 34, top = 4, right = 18;
   let at = null;
 
   const words = (range, cell) => cell === 1 && range[1] - range[0] <= 40 && map.labels.length > 0;
@@ -163,7 +163,7 @@ function panel(map, group, height) {
       pen.textBaseline = "top";
       for (const t of ticks(map.columns, Math.max(3, side / 90))) {
         pen.fillRect(x(t) - 0.5, top + side, 1, 4);
-        pen.fillText(number(t), Math.min(x(t), l + side - 8), top + side + 6);
+        pen.fillText(number(t), x(t), top + side + 6);
       }
       pen.fillText("key", l + side / 2, top + side + 20);
       pen.textAlign = "right";
@@ -183,8 +183,8 @@ function panel(map, group, height) {
     if (map.mark > map.rows[0] && map.mark < map.rows[1]) {
       pen.save();
       pen.setLineDash([3, 3]);
-      pen.strokeStyle = ink;
-      pen.globalAlpha = 0.75;
+      pen.globalCompositeOperation = "difference"; // seen on any colour of the map
+      pen.strokeStyle = "#b4b4b4";
       pen.beginPath();
       pen.moveTo(l, y(map.mark));
       pen.lineTo(Math.min(x(map.mark), l + side), y(map.mark));
