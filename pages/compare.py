@@ -34,7 +34,7 @@ def default(shipped: dict[str, catalogue.Checkpoint]) -> CompareState:
 
 def prepare() -> None:
     """Computes the first view ahead of any visitor. Raises AtlasError."""
-    shipped = catalogue.shipped()
+    shipped, _ = catalogue.scan()
     if shipped:
         state = default(shipped)
         passages = read(state)
@@ -70,11 +70,9 @@ def wall_images(
 
 def main() -> None:
     st.title("Attention Atlas", anchor=False)
-    try:
-        shipped = catalogue.shipped()
-    except AtlasError as error:
-        st.error(str(error))
-        return
+    shipped, damaged = catalogue.scan()
+    for sentence in damaged:
+        st.error(sentence)
     if not shipped:
         st.info(
             "Expected trained checkpoints in the folder `checkpoints`; there are none. "
@@ -102,8 +100,10 @@ def main() -> None:
         "queries and keys against each other, and attention ripples with distance."
     )
     first = next(iter(shipped.values()))
-    longest = trace.longest(cached.model(str(first.path), first.sha256), devices.best())
-    controls.shared(texts.available(), first.config.length, longest)
+    if "longest" not in st.session_state:  # once: choices that come and go would move the slider
+        weights = cached.model(str(first.path), first.sha256)
+        st.session_state.longest = trace.longest(weights, devices.best())
+    controls.shared(texts.available(), first.config.length, st.session_state.longest)
     columns = st.columns(st.session_state.count, gap="medium")
     sides = []
     for i, column in enumerate(columns):

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from viz_core.errors import AtlasError, UnknownName
+from viz_core.errors import AtlasError, DamagedCheckpoint, UnknownName
 from viz_core.model import ModelConfig, Transformer
 from viz_core.readers import native
 
@@ -62,9 +62,22 @@ class Checkpoint:
 
 
 def shipped(folder: Path = SHIPPED) -> dict[str, Checkpoint]:
-    """Every checkpoint in `folder` by id, in alphabetical order."""
-    paths = sorted(folder.glob("*/model.safetensors"))
-    return {path.parent.name: _read(path.parent.name, path) for path in paths}
+    """Every checkpoint in `folder` by id, in alphabetical order. Raises DamagedCheckpoint."""
+    found, damaged = scan(folder)
+    if damaged:
+        raise DamagedCheckpoint(damaged[0])
+    return found
+
+
+def scan(folder: Path = SHIPPED) -> tuple[dict[str, Checkpoint], list[str]]:
+    """(the checkpoints in `folder` that can be read, a sentence for each that can't)."""
+    found, damaged = {}, []
+    for path in sorted(folder.glob("*/model.safetensors")):
+        try:
+            found[path.parent.name] = _read(path.parent.name, path)
+        except DamagedCheckpoint as error:
+            damaged.append(f"Checkpoint {path.parent.name} is left out. {error}")
+    return found, damaged
 
 
 def find(name: str, folder: Path = SHIPPED) -> Checkpoint:

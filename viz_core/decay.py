@@ -32,6 +32,7 @@ def by_distance(traces: Sequence[Trace], layer: int, sink: int = SINK, floor: in
     fits = np.stack([_fit(*_sums(t, layer, sink)) for t in traces])  # [text, head, distance]
     size = fits.shape[-1]
     pairs = (size - np.arange(size)) * len(traces)
+    floor = min(floor, int(pairs[0]) // 4)  # in short texts every distance has few
     shown = max(2, int((pairs >= floor).sum()))
     fits, pairs = fits[..., :shown], pairs[:shown]
     fits = fits - np.average(fits, axis=-1, weights=pairs)[..., None]  # the constant is arbitrary

@@ -72,8 +72,11 @@ def blocked(q: Tensor, k: Tensor, v: Tensor, strip: Tensor, scale: float) -> tup
     heads = q.shape[:-2].numel()
     for a, b in row_blocks((0, queries), heads * keys):
         seen = offset + b  # later keys are masked for all rows of the block
-        logits = scale * q[..., a:b, :] @ k[..., :seen, :].transpose(-1, -2)
+        logits = (scale * q[..., a:b, :]) @ k[..., :seen, :].transpose(-1, -2)
         logits += cut(strip, (offset + a, offset + b), (0, seen))
-        lse[..., a:b] = torch.logsumexp(logits, dim=-1)
-        out[..., a:b, :] = torch.exp(logits - lse[..., a:b, None]) @ v[..., :seen, :]
+        top = logits.amax(dim=-1, keepdim=True)  # finite: every query sees itself
+        weights = logits.sub_(top).exp_()
+        total = weights.sum(dim=-1, keepdim=True)
+        lse[..., a:b] = (top + total.log()).squeeze(-1)
+        out[..., a:b, :] = weights @ v[..., :seen, :] / total
     return out, lse

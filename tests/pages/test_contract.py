@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-ROUTER = "pages/_router.py"
-NAMES = sorted(p.stem for p in Path("pages").glob("*.py") if not p.name.startswith("_"))
+FOLDER = Path(__file__).parents[2] / "pages"
+ROUTER = str(FOLDER / "_router.py")
+NAMES = sorted(p.stem for p in FOLDER.glob("*.py") if not p.name.startswith("_"))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -27,6 +28,6 @@ def test_one_home_page() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_page_runs(name: str) -> None:
     app = AppTest.from_file(ROUTER, default_timeout=300).run()
-    app.switch_page(f"{name}.py").run()
+    app.switch_page(f"{name}.py").run()  # relative to the router
     assert not app.exception
     assert app.title

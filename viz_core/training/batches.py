@@ -11,6 +11,7 @@ import torch
 from tokenizers import Tokenizer
 from torch import Tensor
 
+from viz_core.errors import TextError
 from viz_core.training.tokenizer import END
 
 Ids = npt.NDArray[np.uint16]
@@ -35,6 +36,11 @@ class Batches:
         self.ids, self.length, self.batch, self.seed = ids, length, batch, seed
         self.per_pass = (len(ids) - length - 1) // length // batch
         self.steps = self.per_pass * passes
+        if self.steps < 1:
+            raise TextError(
+                f"Expected text for at least one batch of {batch} x {length} tokens; got "
+                f"{len(ids):,} tokens, so give more text or a smaller recipe."
+            )
 
     def __getitem__(self, step: int) -> Tensor:
         """The sequences of `step` (from 0): [batch, length + 1], int64. No state: any order."""
@@ -51,6 +57,10 @@ def held_out(ids: Ids, length: int, count: int, seed: int) -> Tensor:
 
     Random offsets make position in the window independent of what the text says there.
     """
+    if len(ids) <= length + 1:
+        raise TextError(
+            f"Expected more than {length + 1:,} held-out tokens; got {len(ids):,}, so give more text."
+        )
     starts = np.random.default_rng(seed).integers(len(ids) - length - 1, size=count)
     return windows(ids, starts, length + 1)
 

@@ -194,7 +194,9 @@ def _facts(
     windows = batches.held_out(data.validation, recipe.length, CLOSING_WINDOWS, recipe.seed)
     by_position = perplexity.loss_by_position(shipped.eval(), windows).numpy()
     # entry p is the loss of the token at position p + 1, which has p + 1 tokens before it
-    bins = {f"{a}-{b}": float(np.mean(by_position[a - 1 : b])) for a, b in BINS}
+    bins = {
+        f"{a}-{b}": float(np.mean(by_position[a - 1 : b])) for a, b in BINS if b <= recipe.length
+    }
     return {
         "recipe": asdict(recipe),
         "recipe_sha256": recipe.sha256,

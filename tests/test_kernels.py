@@ -1,0 +1,83 @@
+"""The two attention paths, the band of bias and mask by distance, and the blocks cut from it."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor
+
+from viz_core import kernels
+from viz_core.encodings import Geometry, PositionEncoding, all_encodings
+
+HEADS, DIM, KEYS = 4, 8, 37
+block_sizes = pytest.mark.parametrize("cells", [1, 600, 1 << 19])
+
+
+def encoding(name: str) -> PositionEncoding:
+    torch.manual_seed(0)
+    return all_encodings()[name].make(Geometry(HEADS, DIM, HEADS * DIM, 64))
+
+
+def dense(name: str, count: int) -> Tensor:
+    """Bias and mask as a full matrix [head or 1, query, key], float64."""
+    distance = torch.arange(count)[:, None] - torch.arange(count)
+    bias = encoding(name).bias(distance.clamp(min=0))
+    full = torch.zeros(1, count, count) if bias is None else bias
+    return full.detach().double().masked_fill(distance < 0, float("-inf"))
+
+
+def qkv(queries: int, *batch: int) -> tuple[Tensor, Tensor, Tensor]:
+    generator = torch.Generator().manual_seed(1)
+    shapes = [(*batch, HEADS, n, DIM) for n in (queries, KEYS, KEYS)]
+    q, k, v = (torch.randn(s, dtype=torch.float64, generator=generator) for s in shapes)
+    return q, k, v
+
+
+@pytest.mark.parametrize("name", all_encodings())
+def test_a_band_holds_bias_by_falling_distance_then_the_future(name: str) -> None:
+    strip = kernels.band(encoding(name), 5, torch.zeros((), dtype=torch.float64))
+    assert strip.dtype == torch.float64 and strip.shape[-1] == 9
+    assert torch.equal(strip[:, :5].flip(-1), dense(name, 5)[:, -1].flip(-1))
+    assert bool((strip[:, 5:] == float("-inf")).all())
+
+
+@pytest.mark.parametrize("cells_per_row", [0, 1, 7, 1 << 15, 1 << 30])
+def test_blocks_of_rows_cover_each_row_once_and_stay_small(cells_per_row: int) -> None:
+    blocks = list(kernels.row_blocks((3, 1001), cells_per_row))
+    assert [i for a, b in blocks for i in range(a, b)] == list(range(3, 1001))
+    for a, b in blocks:
+        assert b - a <= 8 or (b - a) * cells_per_row <= kernels.BLOCK_CELLS
+
+
+def test_no_rows_have_no_blocks() -> None:
+    assert list(kernels.row_blocks((4, 4), 100)) == []
+
+
+@block_sizes
+@pytest.mark.parametrize("queries", [KEYS, 5, 1])
+@pytest.mark.parametrize("name", ["alibi", "t5", "nope"])
+def test_blocked_attention_equals_the_dense_softmax(
+    name: str, queries: int, cells: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With fewer queries than keys the queries are the last positions."""
+    monkeypatch.setattr(kernels, "BLOCK_CELLS", cells)
+    q, k, v = qkv(queries, 2)
+    out, lse = kernels.blocked(q, k, v, kernels.band(encoding(name), KEYS, q), 0.3)
+    logits = 0.3 * q @ k.transpose(-1, -2) + dense(name, KEYS)[:, KEYS - queries :]
+    torch.testing.assert_close(out, logits.softmax(-1) @ v, atol=1e-6, rtol=0)
+    torch.testing.assert_close(lse, logits.logsumexp(-1), atol=1e-6, rtol=0)
+
+
+@pytest.mark.parametrize("name", ["alibi", "t5", "nope"])
+def test_the_fused_path_equals_the_blocked_one(name: str) -> None:
+    q, k, v = qkv(KEYS, 2)
+    strip = kernels.band(encoding(name), KEYS, q)
+    mask = None if name == "nope" else kernels.cut(strip, (0, KEYS), (0, KEYS))[None]
+    out, _ = kernels.blocked(q, k, v, strip, 0.3)
+    torch.testing.assert_close(kernels.fused(q, k, v, mask, 0.3), out, atol=1e-9, rtol=0)
+
+
+def test_logits_of_any_size_stay_finite() -> None:
+    q, k, v = (100 * t.float() for t in qkv(KEYS))
+    out, lse = kernels.blocked(q, k, v, kernels.band(encoding("alibi"), KEYS, q), 1.0)
+    assert out.isfinite().all() and lse.isfinite().all()
