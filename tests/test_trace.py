@@ -62,8 +62,8 @@ def dense(made: Transformer, ids: list[int]) -> list[Tensor]:
     return maps
 
 
-@pytest.mark.parametrize("cells", [1, 1500, kernels.BLOCK_CELLS])
-@pytest.mark.parametrize("length", [2, 37, 64, 101])
+@pytest.mark.parametrize("cells", [1, kernels.BLOCK_CELLS])
+@pytest.mark.parametrize("length", [2, 37, 101])
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_every_probability_is_the_dense_one(
     variant: str, length: int, cells: int, monkeypatch: pytest.MonkeyPatch
@@ -139,7 +139,7 @@ class Largest(TorchDispatchMode):
 
 
 def largest(variant: str, length: int, pixels: int) -> int:
-    made, ids = model(variant, 2048), tokens(length)
+    made, ids = model(variant, 1024), tokens(length)
     with Largest() as seen:
         trace = traces.trace(made, ids)
         attention.window(trace, 1, pixels=pixels)
@@ -151,15 +151,16 @@ def largest(variant: str, length: int, pixels: int) -> int:
     return seen.bytes
 
 
-@pytest.mark.parametrize("pixels", [2, 16, 64])
-@pytest.mark.parametrize("variant", all_encodings())
+@pytest.mark.parametrize(
+    ("variant", "pixels"), [*((name, 2) for name in all_encodings()), ("alibi", 16), ("alibi", 64)]
+)
 def test_nothing_grows_with_the_square_of_the_length(
     variant: str, pixels: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(kernels, "BLOCK_CELLS", 1 << 10)
-    short, long = (largest(variant, n, pixels) for n in (512, 2048))
+    short, long = (largest(variant, n, pixels) for n in (256, 1024))
     assert long <= 4.2 * short  # linear: four times as long, four times as much
-    assert long < 4 * 2048**2 / 4  # a quarter of one head's map
+    assert long < 4 * 1024**2 / 4  # a quarter of one head's map
 
 
 def test_the_gauge_of_memory_sees_a_full_map() -> None:

@@ -49,15 +49,18 @@ def mean_logs(
     value.masked_fill_(masked.to(place), float("nan"))
     at = edge.nonzero()
     step = max(1, kernels.BLOCK_CELLS // (cell * cell * len(q)))
+    high = max(8, kernels.BLOCK_CELLS // (cell * len(q)))  # queries at once of a cell too large
     for some in at.split(step):
-        i = top[some[:, 0], None] + torch.arange(cell)  # [which, query in cell]
-        j = left[some[:, 1], None] + torch.arange(cell)
-        logs = _logs(trace, q, k, heads, i, j) - level[:, i.clamp(max=rows[1] - 1), None]
-        real = (j[:, None, :] <= i[:, :, None]) & (j < columns[1])[:, None, :]
-        real &= (i < rows[1])[:, :, None]
-        count = real.sum((-2, -1))
-        mean = torch.where(real.to(place), logs, 0.0).sum((-2, -1)) / count.to(place)
-        value[:, some[:, 0], some[:, 1]] = mean
+        j = left[some[:, 1], None] + torch.arange(cell)  # [which, key in cell]
+        total, count = q.new_zeros(len(q), len(some)), torch.zeros(len(some), dtype=torch.int64)
+        for part in torch.arange(cell).split(high):
+            i = top[some[:, 0], None] + part  # [which, query in cell]
+            logs = _logs(trace, q, k, heads, i, j) - level[:, i.clamp(max=rows[1] - 1), None]
+            real = (j[:, None, :] <= i[:, :, None]) & (j < columns[1])[:, None, :]
+            real &= (i < rows[1])[:, :, None]
+            count += real.sum((-2, -1))
+            total += torch.where(real.to(place), logs, 0.0).sum((-2, -1))
+        value[:, some[:, 0], some[:, 1]] = total / count.to(total)
         pairs[some[:, 0], some[:, 1]] = count
     return value, pairs
 

@@ -1,25 +1,31 @@
-"""The texts that can be looked at: always Python's own manual, a page of prose and random tokens;
-the held-out documents once they are there; and whatever a person pastes."""
-
-from __future__ import annotations
+"""The texts that can be looked at: shipped, drawn by chance, held out, or pasted by a person."""
 
 import hashlib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 from tokenizers import Tokenizer
 
-from viz_core.errors import TextError, UnknownName
-from viz_core.training import corpus
+from viz_core.errors import LengthError, TextError, UnknownName
+from viz_core.training.corpus import Document, corpus_folder, documents
+from viz_core.training.tokenizer import END
 
-HELD_OUT = "heldout"
 MANUAL, PROSE, RANDOM, REPEATED, PASTED = "python-docs", "prose", "random", "repeated", "pasted"
-PERIOD = 64  # tokens that `repeated` repeats
-_BYTES_PER_TOKEN = 8  # more than any text here has on average: how far to read ahead
-_MARGIN = 256  # characters cut off a prefix, whose last tokens the cut may have made
+HELD_OUT, PERIOD = "heldout", 64  # PERIOD: tokens that `repeated` repeats
+_WORKS = {"austen": "Jane Austen", "mhcc": "Matthew Henry", "sotu": "State of the Union"}
+_WORKS |= {"tdavid": "The Treasury of David", "web": "English Bible"}  # edited: not by its own name
+# Ends of words and of the text: our BPE has no piece across one, so a cut there alters no token.
+_CUT = re.compile(r"(?<=\S)(?=[ \n])|\Z")
+# Byte-level BPE writes each byte as one printable character: itself, or the next beyond 255.
+_SELF = [*range(33, 127), *range(161, 173), *range(174, 256)]
+_NEXT = [b for b in range(256) if b not in _SELF]
+_BYTES = {chr(b): b for b in _SELF} | {chr(256 + n): b for n, b in enumerate(_NEXT)}
+_SHOWN = {" ": "·", "▁": "·", "\n": "↵", "\t": "⇥", "\r": "␍"}
 
 
 @dataclass(frozen=True)
@@ -40,23 +46,21 @@ class Passage:
     note: str = ""
 
 
-def available(folder: Path | None = None) -> list[TextChoice]:
-    """All texts by name, and the held-out documents if `folder` (the corpus) has them."""
-    held = [
-        TextChoice(
-            f"{HELD_OUT}/{d.id}", f"{d.id} (held out)", f"Held-out document from {d.source}."
-        )
-        for d in _held_out(folder)
-    ]
-    every = [TextChoice(HELD_OUT, "Held-out documents", "One passage from each, in order.")]
-    return [
+def available(corpus: Path | None = None) -> list[TextChoice]:
+    """All texts by name, with the held-out ones in the folder `corpus`. CorpusError if damaged."""
+    found = [
         TextChoice(MANUAL, "Python manual", "Python's language reference, 465,000 characters."),
         TextChoice(PROSE, "A page of prose", "An essay written for this project."),
         TextChoice(RANDOM, "Random tokens", "Seeded, without any order: no content to follow."),
         TextChoice(REPEATED, "Repeated tokens", f"{PERIOD} random tokens, again and again."),
-        *(every if held else []),
-        *held,
     ]
+    if held := _held_out(corpus):
+        found.append(TextChoice(HELD_OUT, "Held-out documents", "The starts of several of them."))
+    for d in held:
+        name = re.sub("[-_](.$)?", " ", d.id.rpartition("/")[2]).strip().title()  # less the party
+        title = f"{_WORKS.get(d.source, d.source)}: {name} (held out)"
+        found.append(TextChoice(f"{HELD_OUT}/{d.id}", title, f"{len(d.text):,} characters."))
+    return found
 
 
 def tokens(
@@ -69,141 +73,128 @@ def tokens(
 ) -> Passage:
     """`length` tokens of a text from token `start` on; fewer, with a note, where it is shorter.
 
-    With `repeat` a text that is too short is repeated to the length instead. "pasted" is `pasted`.
-    Raises TextError for a text without tokens, UnknownName for one that isn't there.
+    With `repeat` a short text is repeated to the length; the text "pasted" is `pasted`. Raises
+    LengthError for a length or start that is none, TextError for a text without tokens there,
+    UnknownName for one that isn't there, CorpusError for damaged held-out documents.
     """
+    if length < 1 or start < 0:
+        raise LengthError(f"Expected at least 1 token, from 0 on; got {length:,} from {start:,}.")
     if text_id in (RANDOM, REPEATED):
-        return _passage(_drawn(text_id, length, tokenizer, start))
-    ids = _encoded(_source(text_id, pasted, None), start + length, tokenizer)[
-        start : start + length
-    ]
+        return _passage(_drawn(text_id, start + length, tokenizer, seed=0)[start:])
+    every = _first(_sources(text_id, pasted)[0], start + length, tokenizer)
+    ids = every[start:]
     if not ids:
-        raise TextError(
-            "Expected a text; this one is empty. Paste some words, or choose another text."
-        )
+        raise TextError(f"Expected a start within {len(every):,} tokens of text; got {start:,}.")
     if len(ids) == length:
         return _passage(ids)
-    have = f"The text has {len(ids):,} tokens, fewer than {length:,}"
-    if repeat:
-        again = (list(ids) * (length // len(ids) + 1))[:length]
-        return _passage(again, f"{have}: it is repeated up to that length.")
-    return _passage(ids, f"{have}: all of it is used.")
+    what = f"{len(ids):,} token{'s' * (len(ids) > 1)}" + f" from token {start:,} on" * (start > 0)
+    used = (ids * (length // len(ids) + 1))[:length] if repeat else ids
+    end = "it is repeated up to that length" if repeat else "all of it is used"
+    return _passage(used, f"The text has {what}, fewer than {length:,}: {end}.")
 
 
 def passages(
-    text_id: str, length: int, count: int, tokenizer: Tokenizer, folder: Path | None = None
+    text_id: str, length: int, count: int, tokenizer: Tokenizer, pasted: str = ""
 ) -> list[Passage]:
     """`count` passages of `length` tokens from evenly spaced places of a text, not overlapping.
 
-    "heldout" takes the start of each held-out document instead. A shorter text gives as many as
-    fit, at least one, with a note on the last. Raises TextError and UnknownName as `tokens` does.
+    "heldout" takes the starts of as many documents, random tokens another seed each. Where fewer
+    fit, as many as do, at least one, with a note on the last. Raises as `tokens` does.
     """
+    if length < 1 or count < 1:
+        raise LengthError(f"Expected 1 passage of 1 token or more; got {count:,} of {length:,}.")
     if text_id in (RANDOM, REPEATED):
         return [_passage(_drawn(text_id, length, tokenizer, seed)) for seed in range(count)]
+    every = _sources(text_id, pasted)
     if text_id == HELD_OUT:
-        found = _held_out(folder)[:count]
-        if not found:
-            raise TextError("Expected held-out documents; there are none. Run `make corpus` first.")
-        return [tokens(f"{HELD_OUT}/{d.id}", length, tokenizer) for d in found]
-    text = _source(text_id, "", folder)
-    need = count * (length + _MARGIN) * _BYTES_PER_TOKEN
-    if len(text) > need:  # long enough to cut by characters, which spares encoding it all
-        places = [int(i * (len(text) - need / count) / max(count - 1, 1)) for i in range(count)]
-        cut = [text[text.find(" ", p) : p + need // count] for p in places]
-        return [_passage(_encoded(part, length, tokenizer)[:length]) for part in cut]
-    ids = _encoded(text, len(text), tokenizer)
-    if len(ids) < length:
-        return [tokens(text_id, length, tokenizer)]
-    fit = min(count, len(ids) // length)
-    starts = [i * (len(ids) - length) // max(fit - 1, 1) for i in range(fit)]
-    note = (
-        f"The text has room for {fit} passages of {length:,} tokens, not {count}: the mean is "
-        f"over {fit}."
-    )
-    cuts = [ids[s : s + length] for s in starts]
-    return [_passage(c, note * (c is cuts[-1] and fit < count)) for c in cuts]
+        n = min(count, len(every))
+        found = [tokens(PASTED, length, tokenizer, every[i * len(every) // n]) for i in range(n)]
+    else:
+        found = [_passage(ids) for ids in _spread(every[0], length, count, tokenizer)]
+        found = found or [tokens(text_id, length, tokenizer, pasted)]
+    if len(found) < count:
+        what = "held-out documents" if text_id == HELD_OUT else f"times {length:,} tokens"
+        note = f"There are fewer than {count} {what}: the mean is over {len(found)}."
+        found[-1] = replace(found[-1], note=found[-1].note or note)
+    return found
 
 
 def pieces(ids: Sequence[int], tokenizer: Tokenizer) -> list[str]:
-    """A readable label per token: whitespace visible, bytes of no character as ⟨E2⟩."""
-    return [_label(tokenizer.id_to_token(i)) for i in ids]
+    """A readable label per token, no HTML: whitespace visible, bytes of no character as ⟨E2⟩."""
+    labels = {i: _label(tokenizer.id_to_token(i)) for i in set(ids)}
+    return [labels[i] for i in ids]
 
 
 def _label(piece: str | None) -> str:
-    if piece is None:
-        return "⟨?⟩"
-    if piece == "<|endoftext|>":
-        return "⟨end⟩"
-    raw = bytes(_byte_of()[c] for c in piece)
-    try:
-        text = raw.decode("utf-8")
-    except UnicodeDecodeError:  # part of a character: each of its bytes by number
-        text = "".join(f"⟨{b:02X}⟩" if b > 127 else chr(b) for b in raw)
-    for plain, shown in ((" ", "·"), ("\n", "↵"), ("\t", "⇥"), ("\r", "␍")):
-        text = text.replace(plain, shown)
-    return text
+    if piece is None or piece == END:
+        return "⟨end⟩" if piece else "⟨?⟩"
+    if all(c in _BYTES for c in piece):  # other kinds of tokenizer have pieces as they read
+        piece = bytes(_BYTES[c] for c in piece).decode("utf-8", "surrogateescape")
+    codes = {c: c.encode("utf-8", "surrogateescape").hex(" ").upper() for c in piece}
+    return "".join(_SHOWN.get(c) or (c if c.isprintable() else f"⟨{codes[c]}⟩") for c in piece)
 
 
-@lru_cache(maxsize=1)
-def _byte_of() -> dict[str, int]:
-    """Byte-level BPE writes each byte as one printable character: which stands for which."""
-    plain = [*range(33, 127), *range(161, 173), *range(174, 256)]
-    other = [b for b in range(256) if b not in plain]
-    return {chr(b): b for b in plain} | {chr(256 + n): b for n, b in enumerate(other)}
+def _passage(ids: Sequence[int], note: str = "") -> Passage:
+    return Passage(list(ids), hashlib.sha256(np.array(ids, "<u4").tobytes()).hexdigest(), note)
 
 
 def _drawn(text_id: str, length: int, tokenizer: Tokenizer, seed: int) -> list[int]:
-    chance = np.random.default_rng((20240, seed))
-    size = tokenizer.get_vocab_size()
-    count = length if text_id == RANDOM else PERIOD
-    ids: list[int] = chance.integers(1, size, count).tolist()  # 0 is the end of a text
-    return (ids * (length // count + 1))[:length]
+    marks = list(tokenizer.get_added_tokens_decoder())  # the end of a text, say, is no content
+    words = np.setdiff1d(np.arange(tokenizer.get_vocab_size()), marks)
+    size = length if text_id == RANDOM else PERIOD
+    places = np.random.default_rng((20240, seed)).integers(0, len(words), size)
+    return [int(i) for i in np.resize(words[places], length)]
 
 
-def _source(text_id: str, pasted: str, folder: Path | None) -> str:
-    always: dict[str, Callable[[], str]] = {MANUAL: _manual, PROSE: _prose}
-    if text_id == PASTED:
-        return pasted
-    if text_id in always:
-        return always[text_id]()
-    for d in _held_out(folder):
-        if text_id == f"{HELD_OUT}/{d.id}":
-            return d.text
-    raise UnknownName("a text", text_id, [*always, RANDOM, REPEATED, f"{HELD_OUT}/ID"])
+def _spread(text: str, length: int, count: int, tokenizer: Tokenizer) -> list[tuple[int, ...]]:
+    """Starts of `count` equal parts of the text; of its tokens where such a part is too short."""
+    ends = (next(_CUT.finditer(text, i * len(text) // count)) for i in range(1, count))
+    cuts = [0, *(end.start() for end in ends), len(text)]
+    parts = [_first(text[a:b], length, tokenizer) for a, b in pairwise(cuts)]
+    if min(map(len, parts)) == length:
+        return parts
+    ids = _first(text, 4 * len(text), tokenizer)  # a character is 4 bytes at most: all of them
+    n = min(count, len(ids) // length)
+    places = [i * (len(ids) - length) // max(n - 1, 1) for i in range(n)]
+    return [ids[p : p + length] for p in places]
 
 
-@lru_cache(maxsize=64)
-def _encoded(text: str, count: int, tokenizer: Tokenizer) -> tuple[int, ...]:
-    """At least `count` tokens of `text` from its start, or all there are."""
-    reach = count * _BYTES_PER_TOKEN + _MARGIN
-    ids = tokenizer.encode(text[:reach], add_special_tokens=False).ids
-    if len(ids) < count and reach < len(text):
-        ids = tokenizer.encode(text, add_special_tokens=False).ids
-    return tuple(ids)
+@lru_cache(maxsize=128)  # more than a mean is taken over
+def _first(text: str, count: int, tokenizer: Tokenizer) -> tuple[int, ...]:
+    ids, end = list[int](), 0
+    while end < len(text):  # no more characters than it takes
+        end = next(_CUT.finditer(text, max(2 * end, 3 * count))).start()
+        ids = tokenizer.encode(text[:end], add_special_tokens=False).ids
+        if len(ids) >= count:
+            break
+    return tuple(ids[:count])
 
 
-@lru_cache(maxsize=1)
-def _manual() -> str:
-    from pydoc_data.topics import topics  # half a megabyte: read when asked for
+def _sources(text_id: str, pasted: str) -> list[str]:
+    if text_id == MANUAL:
+        from pydoc_data.topics import topics  # half a megabyte: read when asked for
 
-    return "\n".join(topics[name] for name in sorted(topics))
+        found = ["\n".join(topics[name] for name in sorted(topics))]
+    elif text_id == PROSE:
+        found = [Path(__file__).with_name("prose.txt").read_text("utf-8")]
+    elif text_id.partition("/")[0] == HELD_OUT:
+        if not (held := _held_out()):
+            raise TextError("Expected held-out documents; there are none. Run `make corpus` first.")
+        found = [d.text for d in held if text_id in (HELD_OUT, f"{HELD_OUT}/{d.id}")]
+    else:
+        found = [pasted] if text_id == PASTED else []
+    if not found:
+        raise UnknownName("a text", text_id, [MANUAL, PROSE, RANDOM, REPEATED, f"or {HELD_OUT}/ID"])
+    if not found[0].strip():
+        raise TextError("Expected a text; this one is empty. Paste some words, or choose another.")
+    return found
 
 
-@lru_cache(maxsize=1)
-def _prose() -> str:
-    return (Path(__file__).parent / "prose.txt").read_text(encoding="utf-8")
-
-
-def _held_out(folder: Path | None) -> tuple[corpus.Document, ...]:
-    path = (folder or corpus.corpus_folder()) / "heldout.jsonl"
+def _held_out(corpus: Path | None = None) -> tuple[Document, ...]:
+    path = (corpus or corpus_folder()) / "heldout.jsonl"
     return _documents(path, path.stat().st_mtime_ns) if path.is_file() else ()
 
 
 @lru_cache(maxsize=2)
-def _documents(path: Path, changed: int) -> tuple[corpus.Document, ...]:
-    return tuple(corpus.documents(path))
-
-
-def _passage(ids: Sequence[int], note: str = "") -> Passage:
-    raw = np.array(ids, dtype="<u4").tobytes()
-    return Passage(list(ids), hashlib.sha256(raw).hexdigest(), note)
+def _documents(path: Path, changed: int) -> tuple[Document, ...]:
+    return tuple(documents(path))

@@ -1,0 +1,1 @@
+"""What is fast, against whom, on this machine: `python -m benchmarks`."""
