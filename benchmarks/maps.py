@@ -74,10 +74,10 @@ def _curve(a: Tensor) -> npt.NDArray[np.float64]:
     fits = []
     for head in a:
         logs = head[sink:, sink:].log().nan_to_num_(neginf=0.0)
-        row = logs.sum(-1, dtype=torch.float64)
+        row = logs.sum(-1).double()  # float32: several times as fast
         wide = F.pad(logs.flip(-1), (0, size - 1))  # skewed below: distances line up in columns
         skewed = wide.as_strided((size, size), (wide.stride(0) - 1, 1), size - 1)
-        fits.append(decay._fit(skewed.sum(0, dtype=torch.float64)[None], row[None])[0])
+        fits.append(decay._fit(skewed.sum(0).double()[None], row[None])[0])
     fit, pairs = np.stack(fits), size - np.arange(size)
     shown = max(2, int((pairs >= min(decay.FLOOR, size // 4)).sum()))
     fit = fit[:, :shown]

@@ -6,6 +6,7 @@ import csv
 import json
 import math
 from dataclasses import asdict, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -173,7 +174,7 @@ def test_the_learning_rate_warms_up_and_falls_to_a_tenth(tmp_path: Path) -> None
     assert rates[:100] == pytest.approx([2e-5 * (s + 1) for s in range(100)])
     assert rates[100] == pytest.approx(2e-3) and rates[2000] == pytest.approx(2e-4)
     assert rates[1050] == pytest.approx(1.1e-3)  # half-way, the mean of both ends
-    assert all(a > b for a, b in zip(rates[100:], rates[101:], strict=False))
+    assert all(a > b for a, b in pairwise(rates[100:]))
     assert made.learning_rate(50, 50) > 0  # a run that ends within the warm-up
     assert replace(made, warmup=0).learning_rate(0, 10) == pytest.approx(2e-3)
     train.train("nope", RECIPE, data(), tmp_path)

@@ -16,7 +16,8 @@ def run(options: argparse.Namespace) -> None:
     elif not rows:
         print("No checkpoint yet; `python -m viz_core train rope` makes one.")
     else:
-        bins = list(dict.fromkeys(b for r in rows for b in r["loss_by_position"] or ()))
+        found = {b for r in rows for b in r["loss_by_position"] or ()}
+        bins = sorted(found, key=lambda b: int(b.split("-")[0]))  # "first-last" positions
         head = "id encoding layers_x_heads width trained_length tokens_seen validation_loss_(nats)"
         table = [[*(h.replace("_", " ") for h in head.split()), *(f"at {b}" for b in bins)]]
         for r in rows:

@@ -59,7 +59,8 @@ def held_out(ids: Ids, length: int, count: int, seed: int) -> Tensor:
     """
     if len(ids) <= length + 1:
         raise TextError(
-            f"Expected more than {length + 1:,} held-out tokens; got {len(ids):,}, so give more text."
+            f"Expected more than {length + 1:,} held-out tokens; got {len(ids):,}, "
+            "so give more text."
         )
     starts = np.random.default_rng(seed).integers(len(ids) - length - 1, size=count)
     return windows(ids, starts, length + 1)
