@@ -11,12 +11,12 @@ from pathlib import Path
 # Nothing heavy is imported here: a child's peak memory may begin at its parent's.
 
 LENGTHS = (512, 1024, 2048, 4096)
-REPEATS = 3
+REPEATS = 2
 MOST_MEMORY, MOST_TIME = 1 / 3, 1.0  # of dense, at the largest length
 
 
 def measured(way: str, length: int) -> dict[str, float]:
-    """The fastest of a few fresh processes."""
+    """The faster of two fresh processes."""
     command = [sys.executable, "-m", "benchmarks.maps", way, str(length)]
     runs = []
     for _ in range(REPEATS):

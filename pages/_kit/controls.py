@@ -133,7 +133,7 @@ def side(i: int, shipped: dict[str, Checkpoint]) -> SideState:
     for what, end in (("layer", config.layers), ("head", config.heads)):
         place = st.session_state.get(f"{what}{i}", end // 2)
         st.session_state[f"{what}{i}"] = min(max(place, 0), end - 1)
-    a, b, c = st.columns([2, 1, 1], gap="small")
+    a, b, c = st.columns([1.4, 1, 1], gap="small")
     a.selectbox(
         "Checkpoint",
         known,
@@ -145,14 +145,14 @@ def side(i: int, shipped: dict[str, Checkpoint]) -> SideState:
     b.selectbox(
         "Layer",
         range(config.layers),
-        format_func=lambda n: f"layer {n + 1}",
+        format_func=lambda n: str(n + 1),
         key=f"layer{i}",
         help="Layers are counted from the bottom.",
     )
     c.selectbox(
         "Head",
         range(config.heads),
-        format_func=lambda n: f"head {n + 1}",
+        format_func=lambda n: str(n + 1),
         key=f"head{i}",
         help="A head is one attention map; the wall below shows all of them.",
     )

@@ -24,7 +24,7 @@ def test_first_view_compares_alibi_with_rope() -> None:
     assert "ALiBi**, layer" in words
     assert "RoPE**, layer" in words
     assert app.query_params["a"] == "alibi.2.5"
-    assert app.query_params["b"] == "rope.3.5"
+    assert app.query_params["b"] == "rope.2.1"
     assert len(app.get("plotly_chart")) == 2
     assert any("colour scale" in c.value for c in app.caption)
 

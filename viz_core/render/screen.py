@@ -83,7 +83,7 @@ def _curve(line: Line, dark: bool) -> go.Scatter:
             else palette.shaded(line.accent, 0.25 + 0.75 * line.shade, dark)
             if not line.dashed
             else ("#E6E6E1" if dark else "#1D2129"),
-            "width": (2.4 if line.strong else 1.1) if not line.dashed else 1.3 * line.strong + 0.5,
+            "width": 1.1 if line.dashed or not line.strong else 2.2,
             "dash": "dash" if line.dashed else "solid",
         },
         hovertemplate=f"{line.name}<br>distance %{{x:,.0f}}<br>%{{y:.2f}} nats<extra></extra>",
