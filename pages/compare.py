@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+import numpy as np
 import streamlit as st
 
 from pages._kit import cached, controls, draw, session
@@ -34,7 +35,7 @@ def default(shipped: dict[str, catalogue.Checkpoint]) -> CompareState:
 
 def prepare() -> None:
     """Computes the first view ahead of any visitor. Raises AtlasError."""
-    shipped, _ = catalogue.scan()
+    shipped, _ = cached.checkpoints()
     if shipped:
         state = default(shipped)
         passages = read(state)
@@ -70,7 +71,7 @@ def wall_images(
 
 def main() -> None:
     st.title("Attention Atlas", anchor=False)
-    shipped, damaged = catalogue.scan()
+    shipped, damaged = cached.checkpoints()
     for sentence in damaged:
         st.error(sentence)
     if not shipped:
@@ -187,12 +188,12 @@ def _sentence(side: SideState, found: Survey, card: encodings.Encoding) -> str:
     """What is seen in one map, in words, with what was measured."""
     slope = float(found.slopes[side.layer][side.head])
     words = f"- **{card.name}**, layer {side.layer + 1}, head {side.head + 1}: "
-    law = found.laws[side.layer]
-    if card.id == "alibi" and law is not None:
-        nominal = float(law[side.head, 1] - law[side.head, 0])
+    laws = found.laws[side.layer]
+    steps = np.diff(laws[side.head]) if laws is not None else np.zeros(1)
+    if steps[0] < 0 and np.allclose(steps, steps[0], rtol=1e-3):  # a straight line down
         return words + (
-            f"log-attention falls by {-slope:.4f} nats per token ({-nominal:.4f} by its slope), "
-            f"so it halves every {math.log(2) / -nominal:.1f} tokens."
+            f"log-attention falls by {-slope:.4f} nats per token ({-steps[0]:.4f} by its slope), "
+            f"so it halves every {math.log(2) / -steps[0]:.1f} tokens."
         )
     curve = found.curves[side.layer].value[side.head]
     swing = float(curve[1:].max() - curve[1:].min())

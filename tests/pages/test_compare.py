@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-
 ROUTER = str(Path(__file__).parents[2] / "pages" / "_router.py")
 
 
