@@ -128,6 +128,9 @@ def main() -> None:
 
 def show(state: CompareState, shipped: dict[str, catalogue.Checkpoint]) -> None:
     """Maps, walls and curves of `state`. Raises AtlasError with what stands in the way."""
+    for name in {side.checkpoint for side in state.sides}:  # before any text is read for it
+        weights = cached.model(str(shipped[name].path), shipped[name].sha256)
+        trace.check_length(weights, state.length, devices.best())
     passages = read(state)
     for note in dict.fromkeys(p.note for p in passages if p.note):
         st.info(note)
