@@ -69,11 +69,22 @@ def test_a_chart_holds_every_line_with_explicit_colours() -> None:
     x = np.arange(5.0)
     lines = (
         Line("measured", x, -x, "rope", strong=True, error=np.ones(5)),
-        Line("law", x, -x, "rope", dashed=True),
+        Line("law", x, -x, "rope", dashed=True, strong=True),
+        Line("second law", x, -2 * x, "rope", dashed=True),
+        Line("third law", x, -3 * x, "rope", dashed=True),
     )
     panel = Chart("t", "rope", lines, "distance", "nats", (0, 5), (-5, 1), marks=((2.0, "L"),))
     figure = screen.chart(panel)
-    assert [t.name for t in figure.data] == ["measured, two standard errors", "measured", "law"]
-    assert figure.data[2].line.dash == "dash"
-    assert all(t.line.color for t in figure.data[1:])
+    faint, band, measured, law = figure.data
+    assert (band.name, measured.name, law.name) == (
+        "measured, two standard errors",
+        "measured",
+        "law",
+    )
+    assert law.line.dash == faint.line.dash == "dash"
+    assert all(t.line.color for t in (faint, measured, law))
+    # the laws of heads out of focus are one trace with a gap after each
+    drawn = np.array(faint.y).reshape(2, 6)
+    np.testing.assert_array_equal(drawn[:, :5], [-2 * x, -3 * x])
+    assert np.isnan(drawn[:, 5]).all()
     assert figure.layout.template.layout.to_plotly_json() == {}

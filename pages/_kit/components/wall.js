@@ -3,6 +3,16 @@
 
 export default function (component) {
   const { data, parentElement, setTriggerValue } = component;
+  const old = parentElement.querySelector(".wall");
+  // the same pictures: only the pick has moved
+  const mark = `${data.dark} ${data.name} ${data.images.flat().join(" ")}`;
+  if (old && old.mark === mark) {
+    old.querySelectorAll("button").forEach((button, i) => {
+      const picked = i === data.layer * data.images[0].length + data.head;
+      button.setAttribute("aria-pressed", String(picked));
+    });
+    return;
+  }
   const wall = document.createElement("div");
   wall.className = data.dark ? "wall dark" : "wall";
   wall.style.setProperty("--accent", data.accent);
@@ -28,7 +38,7 @@ export default function (component) {
       wall.append(button);
     });
   });
-  const old = parentElement.querySelector(".wall");
+  wall.mark = mark;
   const held = old && old.contains(old.getRootNode().activeElement);
   if (old) old.replaceWith(wall);
   else parentElement.append(wall);
