@@ -80,17 +80,16 @@ def main() -> None:
             "Run `make checkpoints` to train them."
         )
         return
-    start = default(shipped)
-    asked, wrong = session.decoded(st.query_params, start)
-    for s in asked.sides:
-        if s.checkpoint not in shipped:
-            wrong.append(
-                f"Expected a checkpoint among {', '.join(shipped)}; the address names "
-                f"{s.checkpoint[:40]!r}, so another is shown."
-            )
-    if "seeded" not in st.session_state:
+    if "wrong" not in st.session_state:  # the address counts once; then the widgets do
+        asked, wrong = session.decoded(st.query_params, default(shipped))
+        wrong += [
+            f"Expected a checkpoint among {', '.join(shipped)}; the address names "
+            f"{s.checkpoint[:40]!r}, so another is shown."
+            for s in asked.sides
+            if s.checkpoint not in shipped
+        ]
         st.session_state.wrong = wrong
-    controls.seed(asked)
+        controls.seed(asked)
     controls.keep()
     for sentence in st.session_state.wrong:
         st.warning(sentence)
@@ -102,8 +101,7 @@ def main() -> None:
     )
     first = next(iter(shipped.values()))
     if "longest" not in st.session_state:  # once: choices that come and go would move the slider
-        weights = cached.model(str(first.path), first.sha256)
-        st.session_state.longest = trace.longest(weights, devices.best())
+        st.session_state.longest = trace.longest(cached.model(first), devices.best())
     controls.shared(texts.available(), first.config.length, st.session_state.longest)
     columns = st.columns(st.session_state.count, gap="medium")
     sides = []
@@ -129,8 +127,7 @@ def main() -> None:
 def show(state: CompareState, shipped: dict[str, catalogue.Checkpoint]) -> None:
     """Maps, walls and curves of `state`. Raises AtlasError with what stands in the way."""
     for name in {side.checkpoint for side in state.sides}:  # before any text is read for it
-        weights = cached.model(str(shipped[name].path), shipped[name].sha256)
-        trace.check_length(weights, state.length, devices.best())
+        trace.check_length(cached.model(shipped[name]), state.length, devices.best())
     passages = read(state)
     for note in dict.fromkeys(p.note for p in passages if p.note):
         st.info(note)

@@ -17,7 +17,7 @@ from torch.nn import functional as F
 from viz_core import decay, kernels, pooling
 from viz_core.errors import LengthError
 from viz_core.trace import Trace
-from viz_core.types import Kind, Range, Window
+from viz_core.types import SINK, Kind, Range, Window
 
 
 def window(
@@ -35,7 +35,7 @@ def window(
     """
     rows, columns = _checked(trace, rows, columns)
     cell = _cell(rows, columns, pixels)
-    total, count = _empty(trace, rows, columns, cell, heads, -math.inf)
+    total, count = _empty(trace, rows, columns, cell, heads)
     for a, b, end in _blocks(trace, rows, columns, cell, heads):
         logs = trace.log_attention(layer, (a, b), (columns[0], end), heads)
         pairs = _pairs((a, b), (columns[0], end), cell)
@@ -56,7 +56,7 @@ def log_window(
     pixels: int = 512,
     heads: slice = slice(None),
     centred: bool = False,
-    sink: int = decay.SINK,
+    sink: int = SINK,
 ) -> Window:
     """The mean of log-attention over cells, in nats: what can be averaged over texts (`mean`).
 
@@ -151,12 +151,12 @@ def _blocks(
 
 
 def _empty(
-    trace: Trace, rows: Range, columns: Range, cell: int, heads: slice, fill: float
+    trace: Trace, rows: Range, columns: Range, cell: int, heads: slice
 ) -> tuple[Tensor, Tensor]:
-    """What blocks are added to: [head, row, column] of `fill`, and pairs [row, column]."""
+    """What blocks are added to: logs of no probability [head, row, column], and no pairs."""
     shape = [math.ceil((b - a) / cell) for a, b in (rows, columns)]
     q = trace.layers[0].q[heads]
-    return q.new_full((len(q), *shape), fill), torch.zeros(shape, dtype=torch.int64)
+    return q.new_full((len(q), *shape), -math.inf), torch.zeros(shape, dtype=torch.int64)
 
 
 def _place(row: int, pairs: Tensor, cell: int) -> tuple[EllipsisType, slice, slice]:
@@ -165,12 +165,11 @@ def _place(row: int, pairs: Tensor, cell: int) -> tuple[EllipsisType, slice, sli
     return ..., slice(first, first + pairs.shape[0]), slice(0, pairs.shape[1])
 
 
-def _cells(block: Tensor, cell: int, fill: float = -math.inf) -> Tensor:
+def _cells(logs: Tensor, cell: int) -> Tensor:
     """[head, query, key] as [head, row, query in cell, column, key in cell], padded at the ends."""
-    high = min(cell, block.shape[-2])  # fewer queries than a cell's: a part of one row of cells
-    pad = (0, -block.shape[-1] % cell, 0, -block.shape[-2] % high)
-    fill = fill if block.is_floating_point() else 0
-    padded = F.pad(block, pad, value=fill)
+    high = min(cell, logs.shape[-2])  # fewer queries than a cell's: a part of one row of cells
+    pad = (0, -logs.shape[-1] % cell, 0, -logs.shape[-2] % high)
+    padded = F.pad(logs, pad, value=-math.inf)
     cells: Tensor = padded.unflatten(-1, (-1, cell)).unflatten(-3, (-1, high))
     return cells
 

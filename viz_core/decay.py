@@ -19,9 +19,8 @@ from torch.nn import functional as F
 from viz_core import kernels
 from viz_core.errors import LengthError
 from viz_core.trace import Trace
-from viz_core.types import Curve
+from viz_core.types import SINK, Curve
 
-SINK = 4  # first keys left out: they draw attention for being first, whatever the distance
 FLOOR = 200  # pairs below which a distance is not shown
 
 Array = npt.NDArray[np.float64]
@@ -60,7 +59,7 @@ def row_means(trace: Trace, layer: int, sink: int = SINK) -> Tensor:
 
     The first `sink` queries have no such key: theirs is the mean over all keys they see.
     """
-    _, row = _sums(trace, layer, sink)
+    row = _row_sums(trace, layer, sink)
     late = row / torch.arange(1, row.shape[1] + 1, device=row.device)
     lse = trace.layers[layer].lse
     start = trace.log_attention(layer, (0, sink), (0, sink), slice(None)).tril()
@@ -113,9 +112,29 @@ def _unrotated(trace: Trace, x: Tensor) -> Tensor:
 def _sums(trace: Trace, layer: int, sink: int) -> tuple[Tensor, Tensor]:
     """Sums of logits over keys from `sink` on: along diagonals [head, distance], along rows.
 
-    Rows are those with such a key, by their largest distance m = query - sink: [head, m]. Both
-    have N - sink entries, float64. Row constants (lse) are left out: the fit removes them.
+    Both have N - sink entries, float64. Row constants (lse) are left out: the fit removes them.
     """
+    row = _row_sums(trace, layer, sink)
+    q, late, bias = _late(trace, layer, sink)
+    n, size = trace.length, bias.shape[-1]
+    spectrum = torch.zeros(len(q), n + 1, dtype=torch.complex128, device=q.device)
+    for h in range(len(q)):  # one head at a time: the transforms are the largest arrays here
+        turned = torch.fft.rfft(q[h], 2 * n, dim=0) * torch.fft.rfft(late[h], 2 * n, dim=0).conj()
+        spectrum[h] = turned.sum(-1)
+    diagonal = torch.fft.irfft(spectrum, 2 * n)[:, :size]
+    pairs = torch.arange(size, 0, -1, device=q.device)
+    return trace.scale * diagonal + pairs * bias, row
+
+
+def _row_sums(trace: Trace, layer: int, sink: int) -> Tensor:
+    """The sum of each row's logits over keys from `sink` on: [head, m], m = query - sink >= 0."""
+    q, late, bias = _late(trace, layer, sink)
+    return trace.scale * (q * late.cumsum(dim=1)).sum(-1)[:, sink:] + bias.cumsum(dim=-1)
+
+
+def _late(trace: Trace, layer: int, sink: int) -> tuple[Tensor, Tensor, Tensor]:
+    """q, k with zeros for the first `sink` keys [head, position, channel], and the bias by
+    distance [head or 1, N - sink], float64. LengthError for a text without two later keys."""
     if trace.length < sink + 2:
         raise LengthError(
             f"Expected at least {sink + 2} tokens for a curve without the first {sink} keys; "
@@ -123,19 +142,11 @@ def _sums(trace: Trace, layer: int, sink: int) -> tuple[Tensor, Tensor]:
         )
     q, k, _ = trace.layers[layer]
     place = torch.device("cpu") if q.device.type == "mps" else q.device  # MPS has no float64
-    q, k = q.to(place, torch.float64), k.to(place, torch.float64)
-    n, size = trace.length, trace.length - sink
-    late = k.clone()
+    late = k.to(place, torch.float64, copy=True)
     late[:, :sink] = 0
-    row = (q * late.cumsum(dim=1)).sum(-1)[:, sink:]
-    spectrum = torch.zeros(len(q), n + 1, dtype=torch.complex128, device=place)
-    for h in range(len(q)):  # one head at a time: the transforms are the largest arrays here
-        turned = torch.fft.rfft(q[h], 2 * n, dim=0) * torch.fft.rfft(late[h], 2 * n, dim=0).conj()
-        spectrum[h] = turned.sum(-1)
-    diagonal = torch.fft.irfft(spectrum, 2 * n)[:, :size]
-    bias = trace.strip[:, :n].flip(-1)[:, :size].to(place, torch.float64)  # by distance, from 0
-    pairs = torch.arange(size, 0, -1, device=place)
-    return trace.scale * diagonal + pairs * bias, trace.scale * row + bias.cumsum(dim=-1)
+    size = trace.length - sink
+    bias = trace.strip[:, : trace.length].flip(-1)[:, :size].to(place, torch.float64)
+    return q.to(place, torch.float64), late, bias
 
 
 def _fit(diagonal: Tensor, row: Tensor) -> Array:

@@ -72,8 +72,7 @@ def _logs(trace: Trace, q: Tensor, k: Tensor, heads: slice, i: Tensor, j: Tensor
     """
     n = trace.length
     i, j = i.clamp(max=n - 1), j.clamp(max=n - 1)
-    strip = trace.strip[heads] if len(trace.strip) > 1 else trace.strip
-    bias = strip[:, n - 1 - (i[:, :, None] - j[:, None, :])].to(q)
+    bias = trace.strip_of(heads)[:, n - 1 - (i[:, :, None] - j[:, None, :])].to(q)
     return trace.scale * q[:, i] @ k[:, j].transpose(-1, -2) + bias
 
 
@@ -98,8 +97,7 @@ def _bias_means(trace: Trace, heads: slice, top: Tensor, left: Tensor) -> Tensor
     the first, that over a cell's rows a difference of the second.
     """
     n = trace.length
-    strip = trace.strip[heads] if len(trace.strip) > 1 else trace.strip
-    bias = strip[:, :n].flip(-1).cpu().double()  # by distance, from 0
+    bias = trace.strip_of(heads)[:, :n].flip(-1).cpu().double()  # by distance, from 0
     if not bias.any():
         return torch.zeros(1, 1, 1, dtype=torch.float64)
     once = F.pad(bias.cumsum(-1), (1, 0))  # [m]: distances below m

@@ -47,6 +47,10 @@ class Trace:
         """Bias and causal mask by distance (`kernels.band`), shared by all layers."""
         return kernels.band(self.encoding, self.length, self.layers[0].q).detach()
 
+    def strip_of(self, heads: slice) -> Tensor:
+        """The part of `strip` that belongs to `heads`; the one row where all heads share it."""
+        return self.strip[heads] if len(self.strip) > 1 else self.strip
+
     def log_attention(
         self, layer: int, rows: tuple[int, int], columns: tuple[int, int], heads: slice
     ) -> Tensor:
@@ -57,8 +61,7 @@ class Trace:
         q, k, lse = (t[heads] for t in self.layers[layer])
         (a, b), (c, d) = rows, columns
         logits = self.scale * q[:, a:b] @ k[:, c:d].transpose(-1, -2)
-        strip = self.strip[heads] if len(self.strip) > 1 else self.strip
-        return logits + kernels.cut(strip, rows, columns) - lse[:, a:b, None]
+        return logits + kernels.cut(self.strip_of(heads), rows, columns) - lse[:, a:b, None]
 
 
 @torch.no_grad()

@@ -40,14 +40,13 @@ class Shelf(Generic[T]):
             self._items.move_to_end(key)
             return self._items[key][0]
 
-    def put(self, key: Hashable, value: T, size: int) -> T:
+    def put(self, key: Hashable, value: T, size: int) -> None:
         """Keeps `value` of `size` bytes; the least recently used go until the limit holds."""
         with self._lock:
             self.held += size - self._items.pop(key, (value, 0))[1]
             self._items[key] = value, size
             while self.held > self.limit and len(self._items) > 1:
                 self.held -= self._items.popitem(last=False)[1][1]
-        return value
 
 
 # Of the server, not of a session: plain module state, which threads without a session may use too.
@@ -75,10 +74,14 @@ def tokenizer() -> Tokenizer:
     return Tokenizer.from_file(str(catalogue.TOKENIZER))
 
 
+def model(checkpoint: catalogue.Checkpoint) -> Transformer:
+    """The model of `checkpoint` on the best device, loaded once."""
+    return _loaded(str(checkpoint.path), checkpoint.sha256)
+
+
 @lru_cache(maxsize=8)
-def model(path: str, sha256: str) -> Transformer:
-    """The model in the file at `path`; `sha256` makes a changed file another entry."""
-    return catalogue.find(path).load(devices.best())
+def _loaded(path: str, sha256: str) -> Transformer:
+    return catalogue.find(path).load(devices.best())  # a changed file has another sha256
 
 
 def surveyed(
@@ -98,8 +101,7 @@ def surveyed(
     with turnstile:
         found = surveys.get(key)  # computed by another session while this one waited
         if found is None:
-            weights = model(str(checkpoint.path), checkpoint.sha256)
-            found = survey(weights, [p.ids for p in passages], kind, progress=progress)
+            found = survey(model(checkpoint), [p.ids for p in passages], kind, progress=progress)
             surveys.put(key, found, found.bytes)
     return found
 

@@ -17,10 +17,7 @@ VIEW_NAMES = {
 
 
 def seed(state: CompareState) -> None:
-    """Puts `state` into the widgets' keys, once per session."""
-    if "seeded" in st.session_state:
-        return
-    st.session_state.seeded = True
+    """Puts `state` into the widgets' keys; for a session's first run, before they are drawn."""
     for name in ("length", "text", "view", "texts", "linear", "x_log", "repeat", "paste"):
         st.session_state[name] = getattr(state, name)
     st.session_state.count = len(state.sides)

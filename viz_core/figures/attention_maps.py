@@ -10,9 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from viz_core.figures.spec import FigureCard, FigureSpec, Heatmap, Scale, Values
-from viz_core.types import Window
+from viz_core.types import SINK, Window
 
-SINK = 4  # first keys left out of the scale's limits: they would take all of its range
 LN10 = math.log(10)
 WHAT = {
     "probability": "attention A",
@@ -79,7 +78,7 @@ def _shown(value: Values, kind: str, linear: bool) -> Values:
 
 
 def _scale(values: Sequence[Values], windows: Sequence[Window], kind: str, linear: bool) -> Scale:
-    """Limits from the values that are shown, without the columns of the first SINK keys."""
+    """Limits from the values shown, less the first SINK keys, which would take all the range."""
     kept = []
     for v, w in zip(values, windows, strict=True):
         first = max(0, math.ceil((SINK - w.columns[0]) / w.cell))

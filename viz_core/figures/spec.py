@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -84,7 +84,6 @@ class FigureSpec:
     panels: tuple[Heatmap | Chart, ...]
     caption: str
     alt: str
-    provenance: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

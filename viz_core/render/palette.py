@@ -21,7 +21,6 @@ ACCENTS = {
 }
 # From blue through near-white to brown-red: lightness falls alike on both sides.
 _BALANCE = ("#0B2F5B", "#3A77AF", "#A9CBE3", "#F4F2EE", "#EBBB9C", "#BF6237", "#5E1F0A")
-EMPTY = (0, 0, 0, 0)  # cells that hold no pair are transparent
 
 
 def accent(encoding: str, dark: bool = False) -> str:

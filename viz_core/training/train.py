@@ -120,7 +120,7 @@ def train(
         data.training, recipe.length, recipe.batch, recipe.passes, recipe.seed
     )
     validation = batches.held_out(data.validation, recipe.length, VALIDATION_WINDOWS, recipe.seed)
-    step, seconds, recent, rows = 0, 0.0, [0.0] * 0, list[dict[str, Any]]()
+    step, seconds, recent, rows = 0, 0.0, list[float](), list[dict[str, Any]]()
     identity = {"recipe": recipe.sha256, "encoding": encoding, **settings, **data.facts}
     if state_path.exists():
         state = torch.load(state_path, map_location=place, weights_only=True)
@@ -139,9 +139,7 @@ def train(
         step += 1
         seconds += time.monotonic() - began
         if step % recipe.validate_every == 0 or step == sequences.steps:
-            model.eval()
             loss = perplexity.loss_by_position(model, validation).mean().item()
-            model.train()
             tokens = step * recipe.batch * recipe.length
             row = (step, tokens, sum(recent) / len(recent), loss, rate, seconds)
             rows.append(dict(zip(COLUMNS, row, strict=True)))
