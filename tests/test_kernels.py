@@ -68,13 +68,53 @@ def test_blocked_attention_equals_the_dense_softmax(
     torch.testing.assert_close(lse, logits.logsumexp(-1), atol=1e-6, rtol=0)
 
 
+@pytest.mark.parametrize("rows", [1, 7, 256])
+@pytest.mark.parametrize("queries", [KEYS, 5, 1])
 @pytest.mark.parametrize("name", ["alibi", "t5", "nope"])
-def test_the_fused_path_equals_the_blocked_one(name: str) -> None:
+def test_the_fused_path_equals_the_blocked_one(
+    name: str, queries: int, rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kernels, "FUSED_ROWS", rows)
+    q, k, v = qkv(queries, 2)
+    strip = kernels.band(encoding(name), KEYS, q).detach()
+    out, lse = kernels.blocked(q, k, v, strip, 0.3)
+    fused, sums = kernels.fused_with_lse(q, k, v, strip, 0.3)
+    torch.testing.assert_close(kernels.fused(q, k, v, strip, 0.3), out, atol=1e-9, rtol=0)
+    torch.testing.assert_close(fused, out, atol=1e-9, rtol=0)
+    torch.testing.assert_close(sums, lse, atol=1e-9, rtol=0)
+
+
+def test_without_a_band_the_fused_path_is_plainly_causal() -> None:
     q, k, v = qkv(KEYS, 2)
-    strip = kernels.band(encoding(name), KEYS, q)
-    mask = None if name == "nope" else kernels.cut(strip, (0, KEYS), (0, KEYS))[None]
-    out, _ = kernels.blocked(q, k, v, strip, 0.3)
-    torch.testing.assert_close(kernels.fused(q, k, v, mask, 0.3), out, atol=1e-9, rtol=0)
+    out, lse = kernels.blocked(q, k, v, kernels.band(encoding("nope"), KEYS, q), 0.3)
+    fused, sums = kernels.fused_with_lse(q, k, v, None, 0.3)
+    torch.testing.assert_close(kernels.fused(q, k, v, None, 0.3), out, atol=1e-9, rtol=0)
+    torch.testing.assert_close(fused, out, atol=1e-9, rtol=0)
+    torch.testing.assert_close(sums, lse, atol=1e-9, rtol=0)
+
+
+@pytest.mark.parametrize("name", ["alibi", "t5"])
+def test_masks_of_the_fused_path_have_no_size_of_their_own(name: str) -> None:
+    q, k, v = qkv(KEYS, 2)
+    strip = kernels.band(encoding(name), KEYS, q).detach()
+    for *_, mask in kernels._from_below(q, k, v, strip):
+        assert mask.untyped_storage().data_ptr() == strip.untyped_storage().data_ptr()
+
+
+def test_a_band_that_is_trained_gets_its_gradient() -> None:
+    q, k, v = qkv(KEYS, 2)
+    module = encoding("t5")
+    grads = []
+
+    def plain(q: Tensor, k: Tensor, v: Tensor, strip: Tensor, scale: float) -> Tensor:
+        logits = scale * q @ k.transpose(-1, -2) + kernels.cut(strip, (0, KEYS), (0, KEYS))
+        return logits.softmax(-1) @ v
+
+    for attend in (kernels.fused, plain):
+        module.zero_grad()
+        attend(q, k, v, kernels.band(module, KEYS, q), 0.3).square().sum().backward()
+        grads.append(module.table.weight.grad.clone())  # type: ignore[union-attr, operator]
+    torch.testing.assert_close(*grads)
 
 
 def test_logits_of_any_size_stay_finite() -> None:

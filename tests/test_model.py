@@ -109,18 +109,18 @@ def test_a_token_changes_nothing_before_itself(variant: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("heads", "cells"), [(3, 1), (4, kernels.BLOCK_CELLS)], ids=["8 rows", "one block"]
+    ("heads", "rows"), [(3, 8), (4, kernels.FUSED_ROWS)], ids=["8 rows", "one block"]
 )
 @each_variant
 @torch.no_grad()
-def test_blocked_path_equals_the_fused_one(
-    variant: str, heads: int, cells: int, monkeypatch: pytest.MonkeyPatch
+def test_a_trace_computes_what_a_plain_pass_does(
+    variant: str, heads: int, rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kernels, "BLOCK_CELLS", cells)
+    monkeypatch.setattr(kernels, "FUSED_ROWS", rows)
     made = model(variant, heads=heads)
-    fused, blocked = made(tokens()), made(tokens(), trace=True)
-    assert gap(fused.logits, blocked.logits) < 1e-10
-    for a, b in zip(fused.layers, blocked.layers, strict=True):
+    plain, traced = made(tokens()), made(tokens(), trace=True)
+    assert gap(plain.logits, traced.logits) < 1e-10
+    for a, b in zip(plain.layers, traced.layers, strict=True):
         assert a.lse is None and b.lse is not None
         assert all(gap(x, y) < 1e-10 for x, y in zip(a[:3], b[:3], strict=True))
 
@@ -130,7 +130,7 @@ def test_blocked_path_equals_the_fused_one(
 def test_lse_is_the_log_normaliser_of_dense_logits(
     variant: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kernels, "BLOCK_CELLS", 1)
+    monkeypatch.setattr(kernels, "FUSED_ROWS", 8)
     made = model(variant)
     distance = torch.arange(COUNT)[:, None] - torch.arange(COUNT)
     bias = made.encoding.bias(distance.clamp(min=0))

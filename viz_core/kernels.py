@@ -1,7 +1,7 @@
-"""Causal attention, two ways: the library's fused kernel, and plain blocks that also give `lse`.
+"""Causal attention, two ways: the library's fused kernel, and plain blocks as the reference.
 
 Both take the encoding's additive bias as what it is, a vector by distance (a Toeplitz band), and
-the plain path cuts it per block: nothing of size N x N is ever made there.
+never make anything of size N x N, except in training through a bias that is itself trained.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from torch.nn import functional as F
 from viz_core.encodings import PositionEncoding
 
 BLOCK_CELLS = 1 << 19  # logits in flight, 2 MB in float32: past the cache, blocks get much slower
+FUSED_ROWS = 256  # queries in one call of the fused kernel: the triangle above them is wasted
 
 
 def band(encoding: PositionEncoding, count: int, like: Tensor) -> Tensor:
@@ -49,14 +50,70 @@ def row_blocks(rows: tuple[int, int], cells_per_row: int) -> Iterator[tuple[int,
         yield a, min(a + step, rows[1])
 
 
-def fused(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, scale: float) -> Tensor:
-    """torch's fused attention [..., head, query, channel]; `mask` holds bias and causality.
+def fused(q: Tensor, k: Tensor, v: Tensor, strip: Tensor | None, scale: float) -> Tensor:
+    """torch's fused attention [..., head, query, channel]; `strip` from `band`, None without bias.
 
-    With no mask the plain causal kernel is used; queries and keys must then be equally many.
+    Arguments as for `blocked`; without a strip, queries and keys must be equally many. A band
+    that needs gradients is cut whole, N x N.
     """
-    return F.scaled_dot_product_attention(
-        q, k, v, attn_mask=mask, is_causal=mask is None, scale=scale
-    )
+    if strip is None:
+        return F.scaled_dot_product_attention(q, k, v, is_causal=True, scale=scale)
+    if strip.requires_grad and torch.is_grad_enabled():
+        keys = k.shape[-2]
+        mask = cut(strip, (keys - q.shape[-2], keys), (0, keys))[None]
+        return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=scale)
+    attend = F.scaled_dot_product_attention
+    parts = [
+        attend(*qkv, attn_mask=mask, scale=scale).flip(-2)
+        for *qkv, mask in _from_below(q, k, v, strip)
+    ]
+    return torch.cat(parts, dim=-2)
+
+
+def fused_with_lse(
+    q: Tensor, k: Tensor, v: Tensor, strip: Tensor | None, scale: float
+) -> tuple[Tensor, Tensor]:
+    """`fused` and the log-normaliser of each row, lse [batch, head, query]; four dimensions only.
+
+    From torch's CPU kernel, which has both; on other devices `blocked` does the work.
+    """
+    if q.device.type != "cpu":
+        return blocked(q, k, v, _unbiased(k) if strip is None else strip, scale)
+    kernel = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
+    if strip is None:
+        out, lse = kernel(q, k, v, 0.0, True, attn_mask=None, scale=scale)
+        return out, lse
+    parts = [
+        kernel(*qkv, 0.0, False, attn_mask=mask, scale=scale)
+        for *qkv, mask in _from_below(q, k, v, strip)
+    ]
+    outs, lses = zip(*parts, strict=True)
+    return torch.cat([o.flip(2) for o in outs], dim=2), torch.cat([s.flip(2) for s in lses], dim=2)
+
+
+def _from_below(
+    q: Tensor, k: Tensor, v: Tensor, strip: Tensor
+) -> Iterator[tuple[Tensor, Tensor, Tensor, Tensor]]:
+    """(queries with the last one first, the keys and values they see, mask) of blocks of rows.
+
+    In that order each row of a Toeplitz matrix begins one entry later than the row above, so the
+    mask is a view of the strip, of no size of its own; read from the cache, it costs no time
+    either. Four dimensions: with three, torch's CPU kernel falls back to one twice as slow.
+    """
+    queries, keys = q.shape[-2], k.shape[-2]
+    for a in range(0, queries, FUSED_ROWS):
+        b = min(a + FUSED_ROWS, queries)
+        seen = keys - queries + b
+        mask = strip.unfold(-1, seen, 1)[None, :, keys - seen : keys - seen + b - a]
+        if q.device.type != "cpu":  # other kernels want rows that begin at aligned addresses
+            mask = mask.contiguous()
+        yield q[..., a:b, :].flip(-2), k[..., :seen, :], v[..., :seen, :], mask
+
+
+def _unbiased(k: Tensor) -> Tensor:
+    """The `band` of an encoding without a bias, for the keys k [..., key, channel]."""
+    keys = k.shape[-2]
+    return F.pad(k.new_zeros(1, keys), (0, keys - 1), value=float("-inf"))
 
 
 def blocked(q: Tensor, k: Tensor, v: Tensor, strip: Tensor, scale: float) -> tuple[Tensor, Tensor]:

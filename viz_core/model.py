@@ -45,7 +45,7 @@ class ModelConfig:
 class Layer(NamedTuple):
     """What attention computed in one layer: q, k after the encoding, v, each [b, h, n, c].
 
-    `lse` [b, h, n] is the log-normaliser of each query's row; None from the fused path.
+    `lse` [b, h, n] is the log-normaliser of each query's row; None unless a trace was asked for.
     """
 
     q: Tensor
@@ -55,8 +55,9 @@ class Layer(NamedTuple):
 
 
 class Output(NamedTuple):
-    """logits [b, n, vocabulary] and what each layer's attention computed."""
+    """The normalised stream [b, n, w], logits [b, n, vocabulary], what each layer computed."""
 
+    stream: Tensor
     logits: Tensor
     layers: tuple[Layer, ...]
 
@@ -80,10 +81,10 @@ class Block(nn.Module):
         positions: Tensor,
         encoding: PositionEncoding,
         past: Layer | None,
-        mask: Tensor | None,
         strip: Tensor | None,
+        trace: bool,
     ) -> tuple[Tensor, Layer]:
-        """x [b, n, w] to the same shape. With `strip` the blocked path runs and gives lse."""
+        """x [b, n, w] to the same shape; `strip` is the band of bias and mask, if one is needed."""
         qkv = self.qkv(self.norm1(x)).unflatten(-1, (3, self.heads, -1))  # [b, n, 3, h, c]
         q, k, v = qkv.permute(2, 0, 3, 1, 4)  # each [b, h, n, c]
         seen = int(x.shape[1]) if past is None else int(x.shape[1]) + past.k.shape[2]
@@ -91,10 +92,10 @@ class Block(nn.Module):
         if past is not None:
             k, v = torch.cat((past.k, k), dim=2), torch.cat((past.v, v), dim=2)
         lse = None
-        if strip is None:
-            mixed = kernels.fused(q, k, v, mask, self.scale)
+        if trace:
+            mixed, lse = kernels.fused_with_lse(q, k, v, strip, self.scale)
         else:
-            mixed, lse = kernels.blocked(q, k, v, strip, self.scale)
+            mixed = kernels.fused(q, k, v, strip, self.scale)
         x = x + self.out(mixed.transpose(1, 2).flatten(2))  # [b, n, h * c] back to [b, n, w]
         x = x + self.down(F.gelu(self.up(self.norm2(x))))
         return x, Layer(q, k, v, lse)
@@ -130,27 +131,22 @@ class Transformer(nn.Module):
         """tokens [b, n] to logits [b, n, vocabulary] and each layer's q, k, v (and lse).
 
         `past` is the `layers` of an earlier call, whose positions these tokens follow. `trace`
-        takes the blocked path, in memory linear in n, and fills lse. Without `head` the logits
-        are left empty: at long n they are the largest thing here, and a trace needs none.
+        fills lse. Without `head` the logits are left empty: at long n they are the largest thing
+        here, and a trace needs none. Memory is linear in n.
         """
         start = 0 if past is None else past[0].k.shape[2]
         count = start + tokens.shape[1]
         positions = encodings.arange(start, tokens.shape[1], tokens)
         x = self.embedding(tokens) * self.config.width**0.5
         x = self.encoding.embed(x, positions)
-        mask = strip = None
-        if trace:
+        strip = None
+        if past is not None or self.encoding.bias(positions[:1]) is not None:
             strip = kernels.band(self.encoding, count, x)
-        elif past is not None or self.encoding.bias(positions[:1]) is not None:
-            # 4-D: with three dimensions torch's CPU kernel falls back to one twice as slow
-            mask = kernels.cut(kernels.band(self.encoding, count, x), (start, count), (0, count))[
-                None
-            ]
         layers = []
         for i, block in enumerate(self.blocks):
             before = None if past is None else past[i]
-            x, layer = block(x, positions, self.encoding, before, mask, strip)
+            x, layer = block(x, positions, self.encoding, before, strip, trace)
             layers.append(layer)
         x = self.norm(x)
         logits = x @ self.embedding.weight.T if head else x.new_empty(*x.shape[:2], 0)
-        return Output(logits, tuple(layers))
+        return Output(x, logits, tuple(layers))

@@ -27,6 +27,7 @@ VOCABULARY = 24
 RECIPE = Recipe(
     name="tiny", layers=1, heads=2, width=16, mlp=2, vocabulary=VOCABULARY, length=16, passes=2,
     batch=4, rate=1e-2, warmup=3, decay=0.1, clip=1.0, seed=0, validate_every=4,
+    precision="float32",
 )  # fmt: skip
 FACTS = {"corpus_sha256": "c" * 64, "tokenizer_sha256": "d" * 64}
 

@@ -34,6 +34,7 @@ class Recipe:
     clip: float
     seed: int
     validate_every: int
+    precision: str  # of products in training: float32, or bfloat16 by autocast
 
     @property
     def sha256(self) -> str:

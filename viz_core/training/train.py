@@ -75,14 +75,11 @@ def device() -> torch.device:
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
-def precision(place: torch.device) -> AbstractContextManager[Any]:
-    """bfloat16 autocast where the machine multiplies it in hardware; float32 otherwise."""
-    fast = (
-        torch.cuda.is_bf16_supported(including_emulation=False)
-        if place.type == "cuda"
-        else torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
-    )
-    return torch.autocast(place.type, torch.bfloat16) if fast else nullcontext()
+def precision(recipe: Recipe, place: torch.device) -> AbstractContextManager[Any]:
+    """The recipe's precision, as a context for the forward pass; the same on every machine."""
+    if recipe.precision == "float32":
+        return nullcontext()
+    return torch.autocast(place.type, getattr(torch, recipe.precision))
 
 
 def optimiser(model: Transformer, recipe: Recipe) -> torch.optim.AdamW:
@@ -135,7 +132,7 @@ def train(
     while step < sequences.steps:
         began = time.monotonic()
         rate = recipe.learning_rate(step, sequences.steps)
-        recent.append(_step(model, optim, sequences[step].to(place), rate, recipe.clip))
+        recent.append(_step(model, optim, sequences[step].to(place), rate, recipe))
         step += 1
         seconds += time.monotonic() - began
         if step % recipe.validate_every == 0 or step == sequences.steps:
@@ -168,17 +165,17 @@ def _step(
     optim: torch.optim.AdamW,
     tokens: Tensor,
     rate: float,
-    clip: float,
+    recipe: Recipe,
 ) -> float:
     """One update on tokens [batch, length + 1]; returns the loss before it, nats per token."""
     for group in optim.param_groups:
         group["lr"] = rate
-    with precision(tokens.device):
+    with precision(recipe, tokens.device):
         logits = model(tokens[:, :-1]).logits
     loss = F.cross_entropy(logits.float().flatten(0, 1), tokens[:, 1:].flatten())
     optim.zero_grad()
     loss.backward()
-    torch.nn.utils.clip_grad_norm_(model.parameters(), clip)
+    torch.nn.utils.clip_grad_norm_(model.parameters(), recipe.clip)
     optim.step()
     return loss.item()
 

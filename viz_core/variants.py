@@ -1,0 +1,102 @@
+"""The same weights under another setting of their encoding: RoPE's scalings, ALiBi's exponents.
+
+A setting is a short word that the command line, the tables of results and the pages share:
+"" as trained, "linear:4" or another RoPE scaling with its factor s, "linear:fit" with
+s = max(1, N / L) at each length N, "dynamic", "theta:50000" and "exponent:6".
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from viz_core import encodings
+from viz_core.errors import AtlasError, UsageError
+from viz_core.model import Transformer
+
+FACTORS = {"linear": "PI", "ntk": "NTK", "yarn": "YaRN", "llama3": "Llama 3"}
+PARAMETERS = {"theta": ("rope", "θ ="), "exponent": ("alibi", "exponent")}
+
+
+def vary(model: Transformer, setting: str, length: int) -> Transformer:
+    """`model` (the same weights, shared) with its encoding under `setting` for `length` tokens.
+
+    Raises UsageError for a setting that is none, of another encoding, or out of its range.
+    """
+    values = parameters(model.config.encoding, setting, length, model.config.length)
+    if not values:
+        return model
+    config = replace(model.config, parameters={**model.config.parameters, **values})
+    varied = Transformer(config)
+    try:
+        varied.load_state_dict(model.state_dict(), assign=True)
+    except RuntimeError:
+        raise AtlasError(
+            f"Expected a setting that keeps the trained weights; {setting} changes their shape."
+        ) from None
+    return varied.eval().requires_grad_(False)
+
+
+def parameters(
+    encoding: str, setting: str, length: int, trained: int
+) -> dict[str, encodings.Value]:
+    """The encoding's parameters that `setting` stands for at `length` (`trained`: L).
+
+    Raises UsageError as `vary` does.
+    """
+    kind, colon, number = setting.partition(":")
+    if setting in ("", "none"):
+        return {}
+    wanted = PARAMETERS[kind][0] if kind in PARAMETERS else "rope"
+    if kind not in FACTORS and kind not in PARAMETERS and setting != "dynamic":
+        raise UsageError(f"Expected a setting such as {', '.join(examples())}; got {setting!r}.")
+    if encoding != wanted:
+        raise UsageError(
+            f"Expected a checkpoint with {encodings.get(wanted).name} for the setting {setting}; "
+            f"got one with {encodings.get(encoding).name}. Leave the checkpoint or the setting out."
+        )
+    if setting == "dynamic":
+        values: dict[str, encodings.Value] = {"scaling": "dynamic", "factor": 1.0}
+    elif kind in PARAMETERS:
+        values = {kind: _number(setting, number)}
+    elif number == "fit":
+        values = {"scaling": kind, "factor": max(1.0, length / trained)}
+    else:
+        values = {"scaling": kind, "factor": _number(setting, number)}
+    known = {p.name: p for p in encodings.get(encoding).parameters}
+    return {name: known[name].check(value) for name, value in values.items()}
+
+
+def title(encoding: str, setting: str = "") -> str:
+    """What a figure calls a checkpoint of `encoding` under `setting`: "RoPE, PI s = 4"."""
+    name = encodings.get(encoding).name
+    kind, _, number = setting.partition(":")
+    if setting in ("", "none"):
+        return name
+    if setting == "dynamic":
+        return f"{name}, dynamic NTK"
+    if kind in PARAMETERS:
+        return f"{name}, {PARAMETERS[kind][1]} {float(number):,.10g}"
+    factor = "N / L" if number == "fit" else f"{float(number):g}"
+    return f"{name}, {FACTORS.get(kind, kind)} s = {factor}"
+
+
+def examples() -> list[str]:
+    """One setting of each kind."""
+    return [
+        *(f"{kind}:4" for kind in FACTORS),
+        "linear:fit",
+        "dynamic",
+        "theta:50000",
+        "exponent:6",
+    ]
+
+
+def _number(setting: str, text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise UsageError(f"Expected a number after the colon, as in linear:4; got {setting!r}.")
+    return number
