@@ -4,7 +4,7 @@
 
 PYTHON ?= $(shell for p in python3.11 python3; do \
     $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
-ENCODINGS ?= alibi rope# what `make checkpoints` trains
+ENCODINGS ?= nope sinusoidal learned t5 alibi rope# what `make checkpoints` trains
 ARGS ?=# passed on: make app ARGS="--server.port 8600", make test ARGS="-m 'not browser'"
 
 PY := .venv/bin/python
@@ -12,7 +12,7 @@ PIP := $(PY) -m pip --disable-pip-version-check install --quiet --constraint con
 APP := .venv/.app-installed
 DEV := .venv/.dev-installed
 
-.PHONY: help app test lint corpus checkpoints bench browser clean
+.PHONY: help app test lint corpus checkpoints results bench browser clean
 .DELETE_ON_ERROR:
 
 help:
@@ -21,6 +21,7 @@ help:
 	@echo "make lint         ruff, mypy, and who may import whom"
 	@echo "make corpus       the training text, into corpus/"
 	@echo "make checkpoints  train the shipped checkpoints that are missing ($(ENCODINGS))"
+	@echo "make results      the shipped tables of losses and more, from the checkpoints (an hour)"
 	@echo "make bench        what is fast, against whom, on this machine"
 	@echo "make clean        remove caches and test results (.venv, corpus and checkpoints stay)"
 
@@ -44,6 +45,37 @@ checkpoints: $(ENCODINGS:%=checkpoints/%/model.safetensors)
 # An interrupted training goes on where it stopped.
 checkpoints/%/model.safetensors: | corpus
 	$(PY) -m viz_core train $*
+
+# Tables of checkpoints/results/. Each names its command in its first line; what is computed is kept
+# in store/, so an interrupted run goes on where it was.
+ALL := nope sinusoidal learned t5 alibi rope
+SCALINGS := linear:2,linear:4,linear:8,ntk:2,ntk:4,ntk:8,yarn:2,yarn:4,yarn:8,llama3:4,llama3:8
+FITTED := dynamic,linear:fit,ntk:fit,yarn:fit,theta:50000
+LENGTHS := 256,512,1024,2048,4096
+TO := --out checkpoints/results
+results: corpus
+	@mkdir -p checkpoints/results
+	$(PY) -m viz_core perplexity $(ALL) --lengths $(LENGTHS),8192 $(TO)/perplexity-encodings.csv
+	$(PY) -m viz_core perplexity rope --scaling $(FITTED),$(SCALINGS) --lengths $(LENGTHS) \
+	    $(TO)/perplexity-rope.csv
+	$(PY) -m viz_core perplexity alibi --scaling exponent:4,exponent:6,exponent:10,exponent:12 \
+	    --lengths $(LENGTHS) $(TO)/perplexity-alibi.csv
+	$(PY) -m viz_core perplexity $(ALL) --text python-docs --lengths $(LENGTHS) \
+	    $(TO)/perplexity-python.csv
+	$(PY) -m viz_core perplexity $(ALL) --protocol per-position --lengths 4096 \
+	    $(TO)/perplexity-positions.csv
+	$(PY) -m viz_core perplexity $(ALL) --protocol non-overlapping --lengths 512 --by-source \
+	    $(TO)/sources.csv
+	$(PY) -m viz_core perplexity $(ALL) --protocol non-overlapping --lengths $(LENGTHS) \
+	    --documents 8 $(TO)/perplexity-pieces.csv
+	$(PY) -m viz_core perplexity $(ALL) --protocol sliding-window --lengths $(LENGTHS) \
+	    --documents 16 $(TO)/perplexity-sliding.csv
+	$(PY) -m viz_core mechanism $(ALL) --lengths $(LENGTHS) $(TO)/mechanism-encodings.csv
+	$(PY) -m viz_core mechanism rope --scaling $(FITTED),linear:4,ntk:4,yarn:4 \
+	    --lengths $(LENGTHS) $(TO)/mechanism-rope.csv
+	$(PY) -m viz_core probes $(TO)/probes.csv
+	$(PY) -m benchmarks.costs $(TO)/costs.csv
+	$(PY) -m viz_core card
 
 bench: $(APP)
 	$(PY) -m benchmarks $(ARGS)

@@ -16,7 +16,6 @@ import torch
 from tokenizers import Tokenizer
 
 from viz_core import attention, catalogue, decay, texts, trace
-from viz_core.__main__ import main
 from viz_core.model import ModelConfig, Transformer
 from viz_core.readers import native
 from viz_core.training import corpus, recipe, train
@@ -24,21 +23,6 @@ from viz_core.training import corpus, recipe, train
 ROOT = Path(__file__).parents[1]
 Cli = Callable[..., tuple[int, str, str]]
 TINY = dict(layers=2, heads=2, width=16, vocabulary=4096, length=64)
-
-
-@pytest.fixture
-def cli(capsys: pytest.CaptureFixture[str]) -> Cli:
-    """Runs a command here: (exit status, standard output, standard error)."""
-
-    def run(*argv: object) -> tuple[int, str, str]:
-        try:
-            status = main([str(a) for a in argv])
-        except SystemExit as stop:
-            status = int(stop.code or 0)
-        captured = capsys.readouterr()
-        return status, captured.out, captured.err
-
-    return run
 
 
 def saved(folder: Path, encoding: str, facts: dict[str, Any] | None = None, **sizes: int) -> Path:

@@ -68,6 +68,19 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument("--again", action="store_true", help="replace a checkpoint that is finished")
 
     one = commands.add_parser(
+        "card",
+        help="model cards: the README.md beside a checkpoint, from its data",
+        description="Writes the README.md beside each checkpoint from what the checkpoint, its "
+        "training.csv and the tables of results say; prints the paths.",
+    )
+    one.add_argument(
+        "checkpoints", nargs="*", metavar="CHECKPOINT", help="default: all that are shipped"
+    )
+    one.add_argument(
+        "--check", action="store_true", help="write nothing; exit status 1 if a card differs"
+    )
+
+    one = commands.add_parser(
         "map",
         help="attention maps of one text",
         description="Attention maps of one text, all layers and heads unless chosen. Each cell "
@@ -119,6 +132,73 @@ def parser() -> argparse.ArgumentParser:
     )
     one.add_argument("--out", type=Path, metavar="F.csv", help="write the curves as a table")
 
+    one = commands.add_parser(
+        "probes",
+        help="has each checkpoint learnt to use position?",
+        description="Per checkpoint, the best previous-token head and the best induction head, "
+        "each with what uniform attention would score, and the loss early and late in its trained "
+        "length. Passed: a score of 5 times its baseline, and a loss at positions 256-511 more "
+        "than 0.2 nats below that at 1-15. Layers and heads are counted from 1.",
+    )
+    one.add_argument("checkpoints", nargs="*", metavar="CHECKPOINT", help="default: all shipped")
+    one.add_argument("--out", type=Path, metavar="F.csv", help="write the rows as a table")
+    one.add_argument("--device", choices=("auto", "cpu", "cuda", "mps"), default="auto")
+    _json(one)
+
+    one = commands.add_parser(
+        "mechanism",
+        help="what attention does as the text grows: entropy, sink, distance",
+        description="Means over the last 256 queries of some texts and over heads, per layer and "
+        "over all layers. Texts end at the same token at every length. Entropy in nats and as a "
+        "share of ln(i + 1); mean distance in tokens and as a share of the uniform i / 2; the "
+        "probability of the first 4 keys, and of keys beyond the trained length; for RoPE, the "
+        "share of angles that training never showed.",
+    )
+    one.add_argument("checkpoints", nargs="+", metavar="CHECKPOINT", help="shipped ids, or paths")
+    one.add_argument("--lengths", type=_lengths, required=True, metavar="N,N,...", help="in tokens")
+    _scaling(one)
+    text = one.add_mutually_exclusive_group()
+    text.add_argument(
+        "--text", default="heldout", metavar="ID", help="default: heldout, fetched if need be"
+    )
+    text.add_argument("--text-file", type=Path, metavar="PATH", help="your own text, UTF-8")
+    one.add_argument(
+        "--texts", type=_whole(1, 64), metavar="K", help="passages of the text (default 4)"
+    )
+    one.add_argument("--out", type=Path, metavar="F.csv", help="write the rows as a table")
+    one.add_argument("--device", choices=("auto", "cpu", "cuda", "mps"), default="auto")
+    _json(one)
+
+    one = commands.add_parser(
+        "perplexity",
+        help="losses by length, by protocol",
+        description="Losses in nats per token at several lengths, with 95 % intervals over "
+        "documents. Protocols: fixed-targets (the same tokens at every length, with more or less "
+        "before them), non-overlapping, sliding-window, per-position. What is computed is kept: a "
+        "run that was stopped goes on where it was.",
+    )
+    one.add_argument("checkpoints", nargs="+", metavar="CHECKPOINT", help="shipped ids, or paths")
+    one.add_argument("--lengths", type=_lengths, required=True, metavar="N,N,...", help="in tokens")
+    one.add_argument(
+        "--protocol",
+        choices=("fixed-targets", "non-overlapping", "sliding-window", "per-position"),
+        default="fixed-targets",
+        help="default: fixed-targets",
+    )
+    _scaling(one)
+    text = one.add_mutually_exclusive_group()
+    text.add_argument(
+        "--text", default="heldout", metavar="ID", help="default: heldout, fetched if need be"
+    )
+    text.add_argument("--text-file", type=Path, metavar="PATH", help="your own text, UTF-8")
+    one.add_argument(
+        "--documents", type=_whole(1), metavar="K", help="as many (default: all; 8 of one text)"
+    )
+    one.add_argument("--by-source", action="store_true", help="rows for each source, too")
+    one.add_argument("--device", choices=("auto", "cpu", "cuda", "mps"), default="auto")
+    one.add_argument("--out", type=Path, metavar="F.csv", help="write the rows as a table")
+    _json(one)
+
     one = commands.add_parser("corpus", help="fetch and build the training text")
     one.add_argument(
         "--folder", type=Path, metavar="DIR", help="default: $ATLAS_CORPUS, or else corpus/"
@@ -134,6 +214,16 @@ def _run(one: argparse.ArgumentParser) -> None:
     text.add_argument("--text-file", type=Path, metavar="PATH", help="your own text, UTF-8")
     one.add_argument("--device", choices=("auto", "cpu", "cuda", "mps"), default="auto")
     _json(one)
+
+
+def _scaling(one: argparse.ArgumentParser) -> None:
+    one.add_argument(
+        "--scaling",
+        type=_words,
+        metavar="S,S,...",
+        help="without retraining: none, linear:4 (PI), ntk:4, dynamic, yarn:4, llama3:4, "
+        "theta:50000 of RoPE (linear:fit: s = N / L); exponent:6 of ALiBi",
+    )
 
 
 def _json(one: argparse.ArgumentParser) -> None:
@@ -154,6 +244,22 @@ def _whole(low: int, high: int | None = None) -> Callable[[str], int]:
         return number
 
     return whole
+
+
+def _lengths(text: str) -> list[int]:
+    try:
+        numbers = [int(part) for part in text.split(",")]
+    except ValueError:
+        numbers = [0]
+    if min(numbers) < 1:
+        raise argparse.ArgumentTypeError(
+            f"expected whole numbers from 1 on, with commas between, as in 512,1024; got {text!r}"
+        )
+    return numbers
+
+
+def _words(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",")]
 
 
 if __name__ == "__main__":

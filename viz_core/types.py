@@ -54,3 +54,13 @@ class Curve:
         gap = np.average(self.value - law, axis=1, weights=self.pairs)
         moved: npt.NDArray[np.float64] = law + gap[:, None]
         return moved
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The first tokens of one document (or a passage of one): ids, and the sha256 of them."""
+
+    id: str
+    source: str
+    ids: tuple[int, ...]
+    sha256: str

@@ -44,7 +44,7 @@ def parameters(
 
     Raises UsageError as `vary` does.
     """
-    kind, colon, number = setting.partition(":")
+    kind, _, number = setting.partition(":")
     if setting in ("", "none"):
         return {}
     wanted = PARAMETERS[kind][0] if kind in PARAMETERS else "rope"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -19,6 +20,7 @@ from viz_core.catalogue import Checkpoint
 from viz_core.errors import AtlasError, TextError, UsageError
 from viz_core.model import Transformer
 from viz_core.readers import native
+from viz_core.training import corpus
 
 
 def device(name: str) -> torch.device:
@@ -99,6 +101,24 @@ def read(path: Path) -> str:
     return text
 
 
+def fetch_corpus(folder: Path) -> Path:
+    """Fetches what isn't there yet, builds, with progress: corpus.jsonl. Raises CorpusError."""
+
+    def progress(line: str) -> None:
+        print(line, file=sys.stderr, flush=True)
+
+    packages = corpus.fetch(folder, progress)
+    progress("building corpus.jsonl and heldout.jsonl")
+    corpus.build(packages, folder / "corpus.jsonl")
+    return folder / "corpus.jsonl"
+
+
+def fetch_held_out() -> None:
+    """Brings the held-out documents if they aren't there. Raises CorpusError."""
+    if not (corpus.corpus_folder() / "heldout.jsonl").is_file():
+        fetch_corpus(corpus.corpus_folder())
+
+
 def tell(passages: Sequence[texts.Passage]) -> None:
     """What the passages fall short of, on standard error."""
     for note in dict.fromkeys(p.note for p in passages if p.note):
@@ -133,6 +153,22 @@ def check_out(path: Path | None) -> None:
     """Raises UsageError, before any work, where a file can't be written to `path`."""
     if path is not None and (path.is_dir() or not path.parent.is_dir()):
         raise UsageError(f"Expected --out to name a file in a folder that exists; got {path}.")
+
+
+def command_line(argv: Sequence[str]) -> str:
+    """The command that a table of results is made with, without where and how it is shown.
+
+    `argv` as in `sys.argv[1:]`; --json and --out with its value are left out, shortened ones too.
+    """
+    kept, words = [], iter(argv)
+    for word in words:
+        name, equals, _ = word.partition("=")
+        if len(name) > 2 and "--out".startswith(name):
+            if not equals:
+                next(words, None)
+        elif len(name) <= 2 or not "--json".startswith(name):
+            kept.append(word)
+    return " ".join(["python -m viz_core", shlex.join(kept)])
 
 
 @contextmanager

@@ -12,8 +12,10 @@ import numpy as np
 from tokenizers import Tokenizer
 
 from viz_core.errors import LengthError, TextError, UnknownName
+from viz_core.perplexity.protocols import SPAN
 from viz_core.training.corpus import Document, corpus_folder, documents
 from viz_core.training.tokenizer import END
+from viz_core.types import Sample
 
 MANUAL, PROSE, RANDOM, REPEATED, PASTED = "python-docs", "prose", "random", "repeated", "pasted"
 HELD_OUT, PERIOD = "heldout", 64  # PERIOD: tokens that `repeated` repeats
@@ -117,6 +119,42 @@ def passages(
         note = f"There are fewer than {count} {what}: the mean is over {len(found)}."
         found[-1] = replace(found[-1], note=found[-1].note or note)
     return found
+
+
+def samples(
+    text_id: str, longest: int, tokenizer: Tokenizer, count: int | None = None, pasted: str = ""
+) -> list[Sample]:
+    """The starts of long documents, for losses at up to `longest` tokens: SPAN + 1 tokens of each.
+
+    "heldout" gives the documents that are long enough (or `count` of them, from evenly spaced
+    places of their list); any other text is cut into passages, at most `count` (default 8), of
+    longest + 1 tokens where it has none of SPAN + 1. Raises LengthError, with the largest length
+    that works, where nothing is long enough; and as `passages` does.
+    """
+    size = max(SPAN, longest) + 1
+    if text_id == HELD_OUT:
+        _sources(HELD_OUT, "")  # raises where there are none
+        found = [Sample(d.id, d.source, _first(d.text, size, tokenizer), "") for d in _held_out()]
+    else:
+        for wanted in (size, longest + 1):
+            parts = passages(text_id, wanted, count or 8, tokenizer, pasted)
+            found = [
+                Sample(f"{text_id}/{i + 1}", text_id, tuple(p.ids), "") for i, p in enumerate(parts)
+            ]
+            if len(found[0].ids) == wanted:
+                break
+    long = [s for s in found if len(s.ids) > longest]
+    if not long:
+        most = max(len(s.ids) for s in found) - 1
+        raise LengthError(
+            f"Expected a text of more than {longest:,} tokens; the longest part of {text_id} has "
+            f"{most + 1:,}, so choose lengths of at most {most:,}.",
+            most,
+        )
+    n = min(count or len(long), len(long))
+    chosen = [long[i * len(long) // n] for i in range(n)]
+    least = min(len(s.ids) for s in chosen)  # protocols place their tokens alike in all
+    return [replace(s, ids=s.ids[:least], sha256=_passage(s.ids[:least]).sha256) for s in chosen]
 
 
 def pieces(ids: Sequence[int], tokenizer: Tokenizer) -> list[str]:
