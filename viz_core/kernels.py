@@ -62,10 +62,9 @@ def fused(q: Tensor, k: Tensor, v: Tensor, strip: Tensor | None, scale: float) -
         keys = k.shape[-2]
         mask = cut(strip, (keys - q.shape[-2], keys), (0, keys))[None]
         return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=scale)
-    attend = F.scaled_dot_product_attention
     parts = [
-        attend(*qkv, attn_mask=mask, scale=scale).flip(-2)
-        for *qkv, mask in _from_below(q, k, v, strip)
+        F.scaled_dot_product_attention(*block, scale=scale).flip(-2)
+        for block in _from_below(q, k, v, strip)
     ]
     return torch.cat(parts, dim=-2)
 
