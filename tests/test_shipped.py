@@ -11,6 +11,7 @@ import pytest
 from viz_core import catalogue
 from viz_core.__main__ import main
 from viz_core.catalogue import Checkpoint
+from viz_core.encodings import all_encodings
 from viz_core.readers import native
 
 FIELDS = {
@@ -32,7 +33,7 @@ FIELDS = {
 @pytest.fixture(scope="module")
 def shipped() -> dict[str, Checkpoint]:
     found = catalogue.shipped()
-    assert {"alibi", "rope"} <= set(found), "checkpoints are missing: `make checkpoints`"
+    assert set(found) == set(all_encodings()), "checkpoints are missing: `make checkpoints`"
     return found
 
 
@@ -69,7 +70,13 @@ def test_the_validation_loss_is_the_last_of_the_log(shipped: dict[str, Checkpoin
 
 def test_all_are_matched(shipped: dict[str, Checkpoint]) -> None:
     rows = [c.row() for c in shipped.values()]
-    for name in ("recipe_sha256", "corpus_sha256", "tokenizer_sha256", "tokens_seen"):
+    for name in (
+        "recipe_sha256",
+        "corpus_sha256",
+        "tokenizer_sha256",
+        "tokens_seen",
+        "trained_length",
+    ):
         assert len({r[name] for r in rows}) == 1, name
     assert rows[0]["tokens_seen"] >= 8.4e6
     assert rows[0]["tokenizer_sha256"] == native.sha256(catalogue.TOKENIZER)

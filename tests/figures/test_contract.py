@@ -1,11 +1,23 @@
 """Every figure of the folder, drawn from arrays whose content is known."""
 
 import json
+import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from viz_core.figures import all_figures, attention_maps, decay_curves, head_wall
+from viz_core.figures import (
+    all_figures,
+    attention_maps,
+    decay_curves,
+    extrapolation,
+    head_wall,
+    mechanism,
+    position_loss,
+    reported,
+    training_curves,
+)
 from viz_core.figures.spec import FigureSpec, Heatmap
 from viz_core.render import canvas, png, screen
 from viz_core.types import Curve, Kind, Window
@@ -26,6 +38,40 @@ def curve(heads: int = 3, n: int = 40) -> tuple[Curve, np.ndarray]:
     return Curve(law + 3.0, error, np.arange(n, 0, -1) * 10, 4, 4), law
 
 
+def extrapolation_series(encoding: str, defined: int = 3) -> extrapolation.Series:
+    """Made-up losses at 512, 1,024 and 2,048 tokens, of which the first `defined` have a value."""
+    undefined = np.arange(3) >= defined
+    loss = np.where(undefined, np.nan, np.array([4.0, 4.1, 4.3]))
+    return extrapolation.Series(
+        *(encoding, encoding, encoding, 512, np.array([512, 1024, 2048])),
+        *(loss, loss - 0.1, loss + 0.2),
+        *(loss - 4.0, loss - 4.01, loss - 3.98),
+        tokens=np.where(undefined, 0, 9000),
+        documents=np.full(3, 42),
+        note="undefined past its 512 trained positions" if undefined.any() else "",
+    )
+
+
+def position_series() -> position_loss.Series:
+    first, last = np.array([1, 32, 512]), np.array([31, 45, 723])
+    loss = np.array([5.0, 4.0, 4.5])
+    counts = np.full(3, 900), np.full(3, 42)
+    bounds = loss, loss - 0.1, loss + 0.1
+    return position_loss.Series("RoPE", "RoPE", "rope", 512, 4096, first, last, *bounds, *counts)
+
+
+def mechanism_series(encoding: str) -> mechanism.Series:
+    share = np.array([0.5, 0.25])
+    values = {"entropy_share": share, "sink_mass": share / 5, "mean_distance": share * 400}
+    values["unseen_phases"] = share if encoding == "rope" else np.full(2, np.nan)
+    return mechanism.Series(encoding, encoding, encoding, 512, np.array([512, 1024]), values)
+
+
+def reported_series() -> reported.Series:
+    ratio = np.array([1.0, 1.5, np.nan])
+    return reported.Series("RoPE", "RoPE", "rope", np.array([1.0, 2.0, 4.0]), ratio, ("", "", ""))
+
+
 def build(name: str) -> FigureSpec:
     if name == "attention-maps":
         sides = [attention_maps.Side(window(), h, f"head {h}", "alibi", 12) for h in (0, 1)]
@@ -35,6 +81,21 @@ def build(name: str) -> FigureSpec:
         return decay_curves.build([decay_curves.Side(c, law, 1, "one", "alibi", 20)] * 2)
     if name == "head-wall":
         return head_wall.build([window(), window()], "rope", 12)
+    if name == "extrapolation":
+        values = [extrapolation_series("alibi"), extrapolation_series("learned", 1)]
+        return extrapolation.build(values, "Fixed targets", "the same tokens.", "held-out English")
+    if name == "position-loss":
+        return position_loss.build([position_series()], "held-out English")
+    if name == "training-curves":
+        steps = np.array([1e6, 2e6, 3e6])
+        losses = np.array([5.0, 3.9, 3.95])
+        series = training_curves.Series("RoPE", "RoPE", "rope", steps, losses)
+        return training_curves.build([series], (4.0,))
+    if name == "mechanism":
+        return mechanism.build([mechanism_series("rope"), mechanism_series("nope")], "prose", 4)
+    if name == "reported":
+        side = reported.Side("Reported", (reported_series(),))
+        return reported.build([side, replace(side, own=True)], "Of these texts.")
     raise AssertionError(f"a new figure, {name}, needs its example here")
 
 
@@ -42,7 +103,7 @@ def build(name: str) -> FigureSpec:
 def test_figure_says_what_it_shows(name: str) -> None:
     card, spec = all_figures()[name], build(name)
     assert card.id == name
-    assert "texts" in spec.caption
+    assert re.search("texts|documents|windows", spec.caption)  # what was averaged over
     assert len(spec.alt) > len(spec.caption)
     assert spec.panels
 
@@ -56,7 +117,7 @@ def test_figure_can_be_drawn(name: str) -> None:
         else:
             names = [trace.name for trace in screen.chart(panel).data]
             for line in panel.lines:
-                assert line.name in names or (line.dashed and "laws of the other heads" in names)
+                assert (line.group or line.name) in names
 
 
 def test_maps_share_one_scale_that_leaves_out_the_sink() -> None:
@@ -100,8 +161,8 @@ def test_curves_and_their_law_start_together_and_the_law_is_dashed() -> None:
     assert len(lines) == 6
     for h in range(3):
         measured, nominal = lines[f"head {h + 1}"], lines[f"head {h + 1}, law"]
-        assert nominal.dashed
-        assert not measured.dashed
+        assert nominal.dash == "dash"
+        assert measured.dash == "solid"
         np.testing.assert_allclose(nominal.y, law[h], atol=1e-9)
         np.testing.assert_allclose(measured.y, law[h], atol=1e-9)
     assert chart.lines[-2].strong  # the head in focus lies on top
@@ -112,5 +173,5 @@ def test_a_logarithmic_axis_starts_at_distance_one() -> None:
     chart = decay_curves.build([decay_curves.Side(c, law, 0, "", "alibi", 20)], x_log=True).panels[
         0
     ]
-    assert chart.x_range[0] == 1
+    assert chart.x.range[0] == 1
     assert chart.lines[0].x[0] == 1

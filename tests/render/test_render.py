@@ -8,8 +8,8 @@ import pytest
 from PIL import Image
 
 from viz_core import encodings
-from viz_core.figures.spec import Chart, Heatmap, Line, Scale
-from viz_core.render import canvas, palette, png, screen
+from viz_core.figures.spec import Axis, Band, Chart, Heatmap, Line, Scale
+from viz_core.render import canvas, labels, palette, png, screen
 
 
 def heatmap() -> Heatmap:
@@ -67,24 +67,113 @@ def test_the_diverging_map_is_symmetric_in_lightness() -> None:
 
 def test_a_chart_holds_every_line_with_explicit_colours() -> None:
     x = np.arange(5.0)
+    band = Band(-x - 2, -x + 2, "two standard errors")
     lines = (
-        Line("measured", x, -x, "rope", strong=True, error=np.ones(5)),
-        Line("law", x, -x, "rope", dashed=True, strong=True),
-        Line("second law", x, -2 * x, "rope", dashed=True),
-        Line("third law", x, -3 * x, "rope", dashed=True),
+        Line("measured", x, -x, "rope", strong=True, band=band),
+        Line("law", x, -x, "ink", dash="dash", strong=True),
+        Line("second law", x, -2 * x, "ink", dash="dash", group="other laws"),
+        Line("third law", x, -3 * x, "ink", dash="dash", group="other laws"),
     )
-    panel = Chart("t", "rope", lines, "distance", "nats", (0, 5), (-5, 1), marks=((2.0, "L"),))
+    axes = Axis("distance", (0, 5)), Axis("nats", (-5, 1))
+    panel = Chart("t", "rope", lines, *axes, marks=((2.0, "L"),))
     figure = screen.chart(panel)
-    faint, band, measured, law = figure.data
-    assert (band.name, measured.name, law.name) == (
+    faint, shade, measured, law = figure.data
+    assert [t.name for t in figure.data] == [
+        "other laws",
         "measured, two standard errors",
         "measured",
         "law",
-    )
+    ]
+    assert (shade.y.min(), shade.y.max()) == (-6, 2)
+    assert measured.line.color == palette.accent("rope")
     assert law.line.dash == faint.line.dash == "dash"
     assert all(t.line.color for t in (faint, measured, law))
-    # the laws of heads out of focus are one trace with a gap after each
+    # a group is one trace with a gap after each line
     drawn = np.array(faint.y).reshape(2, 6)
     np.testing.assert_array_equal(drawn[:, :5], [-2 * x, -3 * x])
     assert np.isnan(drawn[:, 5]).all()
     assert figure.layout.template.layout.to_plotly_json() == {}
+
+
+def rising(**change: object) -> Chart:
+    x = np.array([256.0, 512.0, 1024.0])
+    lines = (
+        Line("up", x, 10.0 * x, "rope", markers=True, label="up", notes=("a", "b", "c")),
+        Line("down", x, 10.1 * x, "alibi", markers=True, label="down"),
+        Line("short", x, np.array([10.0, 20.0, np.nan]), "learned", label="short"),
+    )
+    values = {
+        "title": "t",
+        "accent": "ink",
+        "lines": lines,
+        "x": Axis("N", (200, 1200), True, ((256.0, "256"), (1024.0, "1,024"))),
+        "y": Axis("perplexity", (5.0, 20000.0), True, ((10.0, "10"),)),
+        "marks": ((512.0, "trained length 512"),),
+        "read": "N = {x:,.0f}\n{y:.2f} nats",
+    }
+    return Chart(**{**values, **change})
+
+
+def test_a_logarithmic_axis_has_its_limits_marks_and_labels_as_logarithms() -> None:
+    figure = screen.chart(rising())
+    assert figure.layout.xaxis.range == pytest.approx(np.log10([200, 1200]))
+    assert list(figure.layout.xaxis.tickvals) == [256.0, 1024.0]
+    assert list(figure.layout.xaxis.ticktext) == ["256", "1,024"]
+    placed = {a.text: a.x for a in figure.layout.annotations}
+    assert placed["trained length 512"] == pytest.approx(np.log10(512))
+    assert placed["up"] == pytest.approx(np.log10(1024))
+    assert placed["short"] == pytest.approx(np.log10(512))  # at its last value, not the axis's end
+
+
+def test_labels_of_curves_that_meet_stand_apart_in_their_colours() -> None:
+    figure = screen.chart(rising(), height=400)
+    notes = {a.text: a for a in figure.layout.annotations}
+    up, down = notes["up"], notes["down"]
+    room = (400 - screen.TOP - screen.BOTTOM) / np.log10(20000 / 5)  # pixels per decade
+    assert (up.y - down.y) * room + (down.ay - up.ay) == pytest.approx(-screen.LINE)
+    assert up.font.color == palette.accent("rope")
+    assert figure.layout.margin.r > screen.RIGHT
+
+
+def test_the_words_of_a_point_are_the_chart_s_and_the_line_s() -> None:
+    up, down, _ = screen.chart(rising()).data
+    assert up.hovertemplate == "up<br>N = %{x:,.0f}<br>%{y:.2f} nats<br>%{text}<extra></extra>"
+    assert list(up.text) == ["a", "b", "c"]
+    assert "text" not in down.hovertemplate
+
+
+def test_words_of_marks_stand_where_the_chart_wants_them() -> None:
+    for top, expected in ((False, 0.02), (True, 0.99)):
+        figure = screen.chart(rising(marks_on_top=top))
+        assert figure.layout.annotations[0].y == expected
+
+
+def test_a_band_leaves_out_points_without_an_interval() -> None:
+    x = np.arange(3.0)
+    band = Band(np.array([0.0, np.nan, 1.0]), np.array([2.0, np.nan, 3.0]), "95 %")
+    panel = Chart("t", "ink", (Line("a", x, x, "rope", band=band),), Axis("x"), Axis("y"))
+    np.testing.assert_array_equal(screen.chart(panel).data[0].x, [0, 2, 2, 0])
+
+
+@pytest.mark.parametrize(
+    ("wanted", "expected"),
+    [
+        ([10, 50, 90], [10, 50, 90]),  # apart already
+        ([50, 50], [45, 55]),
+        ([50, 52, 54, 90], [42, 52, 62, 90]),
+        ([90, 10], [90, 10]),  # the order of the sequence is kept
+        ([0, 0, 0], [0, 10, 20]),  # the edge holds
+        ([100, 100], [90, 100]),
+        ([], []),
+    ],
+)
+def test_labels_move_as_little_as_they_must(wanted: list[float], expected: list[float]) -> None:
+    assert labels.spread(wanted, 10, 0, 100) == pytest.approx(expected)
+
+
+def test_accents_of_scalings_differ_from_each_other_and_from_rope_s() -> None:
+    for dark in (False, True):
+        names = ["rope", *palette.SCALINGS]
+        assert len({palette.accent(n, dark) for n in names}) == len(names)
+        page = "#14161A" if dark else "#FCFCFA"
+        assert all(contrast(palette.accent(n, dark), page) >= 3.0 for n in [*names, "ink"])
