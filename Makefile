@@ -69,7 +69,7 @@ results: corpus
 	$(PY) -m viz_core perplexity $(ALL) --protocol non-overlapping --lengths $(LENGTHS) \
 	    --documents 8 $(TO)/perplexity-pieces.csv
 	$(PY) -m viz_core perplexity $(ALL) --protocol sliding-window --lengths $(LENGTHS) \
-	    --documents 16 $(TO)/perplexity-sliding.csv
+	    --documents 12 $(TO)/perplexity-sliding.csv
 	$(PY) -m viz_core mechanism $(ALL) --lengths $(LENGTHS) $(TO)/mechanism-encodings.csv
 	$(PY) -m viz_core mechanism rope --scaling $(FITTED),linear:4,ntk:4,yarn:4 \
 	    --lengths $(LENGTHS) $(TO)/mechanism-rope.csv

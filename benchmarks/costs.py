@@ -1,7 +1,7 @@
 """What each position encoding costs beside none at all: `python -m benchmarks.costs`.
 
 Models of the shipped size with random weights, one thread, each cell measured in fresh processes:
-the forward pass of one text with its logits (and the q, k, v that a pass of ours hands back), and
+the forward pass of one text with its logits, and
 forward and backward of one training batch of the shipped recipe. Encodings take turns, so that a
 machine's drift hits all alike; the fastest round counts, and ratios are to NoPE in the same run.
 An article says that RoPE takes about 15 % more memory "for its rotation matrices": the memory
@@ -77,11 +77,11 @@ def measure(encoding: str, task: str, length: int, batch: int = 1, repeats: int 
         model.zero_grad()
         began = time.perf_counter()
         if task == "training":
-            logits = model(tokens[:, :-1]).logits
+            logits = model(tokens[:, :-1], keep=False).logits
             F.cross_entropy(logits.flatten(0, 1), tokens[:, 1:].flatten()).backward()
         else:
             with torch.no_grad():
-                model(tokens[:, :-1])
+                model(tokens[:, :-1], keep=False)
         return time.perf_counter() - began
 
     run(1, min(length, 64))  # the libraries' own buffers

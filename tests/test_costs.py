@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 import torch
 
 from benchmarks import costs
+from viz_core import results
 from viz_core.encodings import all_encodings
 
 
@@ -71,3 +75,35 @@ def test_ratios_are_to_none_of_the_same_cell_and_the_fastest_counts() -> None:
     assert rows[3]["forward_ratio"] > 1 and rows[3]["training_ratio"] is None  # at 128, not trained
     assert far["note"] == "undefined" and far["forward_ratio"] is None
     assert "undefined" in costs.shown(rows).splitlines()[-1]
+
+
+def test_the_table_is_shown_and_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def act(encoding: str, task: str, length: int, batch: int, repeats: int) -> costs.Cell:
+        cell = {"parameters": 9, "position_parameters": 4, "note": ""}
+        if (encoding, length) == ("learned", 1024):
+            return cell | {"note": "undefined"}
+        return cell | {"seconds_per_token": length / 1e6, "megabytes": batch}
+
+    table = costs.table
+    monkeypatch.setattr(costs, "table", lambda *asked: table(*asked, act=act))
+    out = tmp_path / "costs.csv"
+    ask = ["costs", "--lengths", "1024,64", "--out", str(out)]
+    monkeypatch.setattr("sys.argv", [*ask, "--json"])
+    assert costs.main() == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert [r["encoding"] for r in rows[::3]] == ["nope", *sorted({*all_encodings()} - {"nope"})]
+    assert [r["length"] for r in rows[:3]] == [64, 512, 1024]
+    assert rows[1]["training_megabytes"] == 8
+    written = results.read(out)
+    assert written.command == "python -m benchmarks.costs --lengths 1024,64"
+    assert list(written.rows) == list(costs.COLUMNS)
+    far = written.rows[written.rows.note == "undefined"]
+    assert far.encoding.tolist() == ["learned"] and far.forward_ratio.isna().all()
+    monkeypatch.setattr("sys.argv", ask)
+    assert costs.main() == 0
+    assert len(capsys.readouterr().out.splitlines()) == len(rows) + 1
+    monkeypatch.setattr("sys.argv", ["costs", "--lengths", "64,0"])
+    with pytest.raises(SystemExit):
+        costs.main()

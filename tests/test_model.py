@@ -125,6 +125,13 @@ def test_a_trace_computes_what_a_plain_pass_does(
         assert all(gap(x, y) < 1e-10 for x, y in zip(a[:3], b[:3], strict=True))
 
 
+def test_what_is_not_kept_changes_nothing() -> None:
+    made = model("rope")
+    kept, light = made(tokens()), made(tokens(), keep=False)
+    assert torch.equal(kept.logits, light.logits) and torch.equal(kept.stream, light.stream)
+    assert len(kept.layers) == len(made.blocks) and light.layers == ()
+
+
 @each_variant
 @torch.no_grad()
 def test_lse_is_the_log_normaliser_of_dense_logits(

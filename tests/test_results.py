@@ -52,6 +52,12 @@ def test_all_six_are_measured_under_all_four_protocols() -> None:
     assert (fixed().documents == 42).all()
 
 
+def test_all_that_are_told_positions_have_learnt_to_use_them() -> None:
+    found = results.shipped("probes").set_index("checkpoint")
+    assert set(found.index) == SIX
+    assert set(found.index[found.passed]) >= SIX - {"nope"}
+
+
 def test_rows_add_up() -> None:
     known = LOSSES[LOSSES.loss.notna()]
     np.testing.assert_allclose(known.perplexity, np.exp(known.loss), rtol=1e-5)

@@ -11,7 +11,7 @@ import pytest
 from viz_core import catalogue
 from viz_core.__main__ import main
 from viz_core.catalogue import Checkpoint
-from viz_core.encodings import all_encodings
+from viz_core.encodings import all_encodings, get
 from viz_core.readers import native
 
 FIELDS = {
@@ -83,9 +83,11 @@ def test_all_are_matched(shipped: dict[str, Checkpoint]) -> None:
 
 
 def test_all_use_their_context(shipped: dict[str, Checkpoint]) -> None:
+    """By 0.2 nats at least; NoPE, which has the causal mask alone to tell order by, by 0.1."""
     for checkpoint in shipped.values():
+        told = get(checkpoint.config.encoding).acts_on != "nothing"
         loss = checkpoint.facts["loss_by_position"]
-        assert loss["256-511"] < loss["1-15"] - 0.2, checkpoint.id
+        assert loss["256-511"] < loss["1-15"] - (0.2 if told else 0.1), checkpoint.id
 
 
 def test_alibi_has_its_staircase(

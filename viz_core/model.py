@@ -127,12 +127,14 @@ class Transformer(nn.Module):
         past: tuple[Layer, ...] | None = None,
         trace: bool = False,
         head: bool = True,
+        keep: bool = True,
     ) -> Output:
         """tokens [b, n] to logits [b, n, vocabulary] and each layer's q, k, v (and lse).
 
         `past` is the `layers` of an earlier call, whose positions these tokens follow. `trace`
         fills lse. Without `head` the logits are left empty: at long n they are the largest thing
-        here, and a trace needs none. Memory is linear in n.
+        here, and a trace needs none. Without `keep`, `layers` are left out, and what one layer
+        computed is gone before the next begins. Memory is linear in n.
         """
         start = 0 if past is None else past[0].k.shape[2]
         count = start + tokens.shape[1]
@@ -146,7 +148,9 @@ class Transformer(nn.Module):
         for i, block in enumerate(self.blocks):
             before = None if past is None else past[i]
             x, layer = block(x, positions, self.encoding, before, strip, trace)
-            layers.append(layer)
+            if keep:
+                layers.append(layer)
+            del layer
         x = self.norm(x)
         logits = x @ self.embedding.weight.T if head else x.new_empty(*x.shape[:2], 0)
         return Output(x, logits, tuple(layers))

@@ -15,6 +15,7 @@ from viz_core.catalogue import SHIPPED
 from viz_core.errors import AtlasError
 
 FOLDER = SHIPPED / "results"
+WORDS = ("setting", "note", "layer")  # columns of words that may be empty, or look like numbers
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ def read(path: Path) -> Table:
             first = file.readline()
             if not first.startswith("# "):
                 raise ValueError("its first line is no command")
-            rows = pd.read_csv(file)
+            rows = pd.read_csv(file, dtype=dict.fromkeys(WORDS, str))
     except FileNotFoundError:
         raise AtlasError(f"Expected a table of results at {path}; there is none.") from None
     except (OSError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""`card`: the README.md beside a checkpoint, written from data; or a check that it is up to date."""
+"""`card`: the README.md beside each checkpoint, from its data; or a check of it."""
 
 from __future__ import annotations
 

@@ -113,13 +113,17 @@ def _samples(options: argparse.Namespace, tokenizer: Any) -> list[Sample]:
     )
 
 
+def _mark(samples: list[Sample]) -> str:
+    """The identity of all samples together."""
+    return hashlib.sha256("".join(s.sha256 for s in samples).encode()).hexdigest()
+
+
 def _row(
     checkpoint: Checkpoint,
     options: argparse.Namespace,
     samples: list[Sample],
     row: perplexity.Row,
 ) -> dict[str, Any]:
-    marks = hashlib.sha256("".join(s.sha256 for s in samples).encode()).hexdigest()
     measured = asdict(row)
     head = {name: measured.pop(name) for name in ("setting", "protocol")}
     return {
@@ -130,7 +134,7 @@ def _row(
         "text": str(options.text_file or options.text),
         **measured,
         "checkpoint_sha256": checkpoint.sha256,
-        "text_sha256": marks,
+        "text_sha256": _mark(samples),
     }
 
 

@@ -20,7 +20,7 @@ def token_losses(model: Transformer, sequences: Tensor, last: int | None = None)
     """
     sequences = sequences.to(next(model.parameters()).device)
     count = sequences.shape[1] - 1 if last is None else last
-    stream = model(sequences[:, :-1], head=False).stream[:, -count:]
+    stream = model(sequences[:, :-1], head=False, keep=False).stream[:, -count:]
     targets = sequences[:, -count:]
     weight = model.embedding.weight
     losses: Tensor = stream.new_empty(
