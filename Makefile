@@ -48,29 +48,28 @@ checkpoints/%/model.safetensors: | corpus
 
 # Tables of checkpoints/results/. Each names its command in its first line; what is computed is kept
 # in store/, so an interrupted run goes on where it was.
-ALL := nope sinusoidal learned t5 alibi rope
 SCALINGS := linear:2,linear:4,linear:8,ntk:2,ntk:4,ntk:8,yarn:2,yarn:4,yarn:8,llama3:4,llama3:8
 FITTED := dynamic,linear:fit,ntk:fit,yarn:fit,theta:50000
 LENGTHS := 256,512,1024,2048,4096
 TO := --out checkpoints/results
 results: corpus
 	@mkdir -p checkpoints/results
-	$(PY) -m viz_core perplexity $(ALL) --lengths $(LENGTHS),8192 $(TO)/perplexity-encodings.csv
+	$(PY) -m viz_core perplexity $(ENCODINGS) --lengths $(LENGTHS),8192 $(TO)/perplexity-encodings.csv
 	$(PY) -m viz_core perplexity rope --scaling $(FITTED),$(SCALINGS) --lengths $(LENGTHS) \
 	    $(TO)/perplexity-rope.csv
 	$(PY) -m viz_core perplexity alibi --scaling exponent:4,exponent:6,exponent:10,exponent:12 \
 	    --lengths $(LENGTHS) $(TO)/perplexity-alibi.csv
-	$(PY) -m viz_core perplexity $(ALL) --text python-docs --lengths $(LENGTHS) \
+	$(PY) -m viz_core perplexity $(ENCODINGS) --text python-docs --lengths $(LENGTHS) \
 	    $(TO)/perplexity-python.csv
-	$(PY) -m viz_core perplexity $(ALL) --protocol per-position --lengths 4096 \
+	$(PY) -m viz_core perplexity $(ENCODINGS) --protocol per-position --lengths 4096 \
 	    $(TO)/perplexity-positions.csv
-	$(PY) -m viz_core perplexity $(ALL) --protocol non-overlapping --lengths 512 --by-source \
+	$(PY) -m viz_core perplexity $(ENCODINGS) --protocol non-overlapping --lengths 512 --by-source \
 	    $(TO)/sources.csv
-	$(PY) -m viz_core perplexity $(ALL) --protocol non-overlapping --lengths $(LENGTHS) \
+	$(PY) -m viz_core perplexity $(ENCODINGS) --protocol non-overlapping --lengths $(LENGTHS) \
 	    --documents 8 $(TO)/perplexity-pieces.csv
-	$(PY) -m viz_core perplexity $(ALL) --protocol sliding-window --lengths $(LENGTHS) \
+	$(PY) -m viz_core perplexity $(ENCODINGS) --protocol sliding-window --lengths $(LENGTHS) \
 	    --documents 12 $(TO)/perplexity-sliding.csv
-	$(PY) -m viz_core mechanism $(ALL) --lengths $(LENGTHS) $(TO)/mechanism-encodings.csv
+	$(PY) -m viz_core mechanism $(ENCODINGS) --lengths $(LENGTHS) $(TO)/mechanism-encodings.csv
 	$(PY) -m viz_core mechanism rope --scaling $(FITTED),linear:4,ntk:4,yarn:4 \
 	    --lengths $(LENGTHS) $(TO)/mechanism-rope.csv
 	$(PY) -m viz_core probes $(TO)/probes.csv
