@@ -48,7 +48,7 @@ checkpoints/%/model.safetensors: | corpus
 
 # Tables of checkpoints/results/. Each names its command in its first line; what is computed is kept
 # in store/, so an interrupted run goes on where it was.
-SCALINGS := linear:2,linear:4,linear:8,ntk:2,ntk:4,ntk:8,yarn:2,yarn:4,yarn:8,llama3:4,llama3:8
+SCALINGS := linear:2,linear:4,linear:8,ntk:2,ntk:4,ntk:8,yarn:2,yarn:4,yarn:8,llama3:4
 FITTED := dynamic,linear:fit,ntk:fit,yarn:fit,theta:50000
 LENGTHS := 256,512,1024,2048,4096
 TO := --out checkpoints/results
@@ -57,7 +57,7 @@ results: corpus
 	$(PY) -m viz_core perplexity $(ENCODINGS) --lengths $(LENGTHS),8192 $(TO)/perplexity-encodings.csv
 	$(PY) -m viz_core perplexity rope --scaling $(FITTED),$(SCALINGS) --lengths $(LENGTHS) \
 	    $(TO)/perplexity-rope.csv
-	$(PY) -m viz_core perplexity alibi --scaling exponent:4,exponent:6,exponent:10,exponent:12 \
+	$(PY) -m viz_core perplexity alibi --scaling exponent:4,exponent:6,exponent:10 \
 	    --lengths $(LENGTHS) $(TO)/perplexity-alibi.csv
 	$(PY) -m viz_core perplexity $(ENCODINGS) --text python-docs --lengths $(LENGTHS) \
 	    $(TO)/perplexity-python.csv
