@@ -54,7 +54,7 @@ LENGTHS := 256,512,1024,2048,4096
 TO := --out checkpoints/results
 results: corpus
 	@mkdir -p checkpoints/results
-	$(PY) -m viz_core perplexity $(ENCODINGS) --lengths $(LENGTHS),8192 $(TO)/perplexity-encodings.csv
+	$(PY) -m viz_core perplexity $(ENCODINGS) --lengths $(LENGTHS) $(TO)/perplexity-encodings.csv
 	$(PY) -m viz_core perplexity rope --scaling $(FITTED),$(SCALINGS) --lengths $(LENGTHS) \
 	    $(TO)/perplexity-rope.csv
 	$(PY) -m viz_core perplexity alibi --scaling exponent:4,exponent:6,exponent:10 \
