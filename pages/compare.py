@@ -80,8 +80,10 @@ def main() -> None:
             "Run `make checkpoints` to train them."
         )
         return
-    if "wrong" not in st.session_state:  # the address counts once; then the widgets do
-        asked, wrong = session.decoded(st.query_params, default(shipped))
+    if "length" not in st.session_state:  # the address counts once; then the widgets do
+        asked, wrong = st.session_state.get("compare", default(shipped)), []
+        if st.query_params:  # none where one comes back from another page
+            asked, wrong = session.decoded(st.query_params, default(shipped))
         wrong += [
             f"Expected a checkpoint among {', '.join(shipped)}; the address names "
             f"{s.checkpoint[:40]!r}, so another is shown."
@@ -108,7 +110,7 @@ def main() -> None:
     for i, column in enumerate(columns):
         with column:
             sides.append(controls.side(i, shipped))
-    state = controls.state(sides)
+    state = st.session_state.compare = controls.state(sides)
     st.query_params.from_dict(state.encoded())
     try:
         show(state, shipped)

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Generic, TypeVar
 
 from tokenizers import Tokenizer
 
-from viz_core import attention, catalogue, devices, texts
+from viz_core import attention, catalogue, devices, perplexity, texts
 from viz_core.figures import head_wall
 from viz_core.figures.spec import Heatmap
 from viz_core.model import Transformer
 from viz_core.render import png
 from viz_core.survey import Survey, survey
-from viz_core.types import Kind
+from viz_core.types import Kind, Sample
 
 T = TypeVar("T")
 
@@ -52,6 +52,9 @@ class Shelf(Generic[T]):
 # Of the server, not of a session: plain module state, which threads without a session may use too.
 surveys: Shelf[Survey] = Shelf(1 << 30)
 walls: Shelf[list[bytes]] = Shelf(64 << 20)
+measured: Shelf[list[perplexity.Row]] = Shelf(16 << 20)
+scores: Shelf[perplexity.Kept] = Shelf(16 << 20)
+ROW_BYTES = 1000  # about, of a measured row or the scores behind it
 turnstile = threading.Lock()  # one computation at a time: two would be slower, and may not fit
 
 
@@ -103,6 +106,40 @@ def surveyed(
         if found is None:
             found = survey(model(checkpoint), [p.ids for p in passages], kind, progress=progress)
             surveys.put(key, found, found.bytes)
+    return found
+
+
+def losses(
+    checkpoint: catalogue.Checkpoint,
+    setting: str,
+    samples: Sequence[Sample],
+    lengths: Sequence[int],
+    progress: Callable[[float], None],
+) -> list[perplexity.Row]:
+    """Losses of `checkpoint` under `setting`, fixed targets, from the shelf or computed now.
+
+    Computing waits its turn; `progress` may raise, which cancels. Raises as `perplexity.measure`.
+    """
+    same = (checkpoint.sha256, tuple(s.sha256 for s in samples), tuple(lengths))
+    found = measured.get((same, setting))
+    if found is not None:
+        return found
+    with turnstile:
+        found = measured.get((same, setting))
+        if found is None:
+            kept = scores.get(same)
+            kept = {} if kept is None else kept  # as trained it is measured once for all settings
+            found = perplexity.measure(
+                model(checkpoint),
+                samples,
+                lengths,
+                setting=setting,
+                progress=progress,
+                kept=kept,
+                identity=checkpoint.sha256,
+            )
+            scores.put(same, kept, ROW_BYTES * len(kept))
+            measured.put((same, setting), found, ROW_BYTES * len(found))
     return found
 
 

@@ -66,10 +66,17 @@ def wall(
     )
 
 
-def charts(spec: FigureSpec, key: str, height: int = 360) -> None:
-    """The Chart panels of `spec` in a row, one below the other where the page is narrow."""
+def charts(
+    spec: FigureSpec, key: str, height: int = 360, across: int = 4, words: Sequence[str] = ()
+) -> None:
+    """The Chart panels of `spec` in rows of `across`, one below the other on a narrow page.
+
+    `words` stand below the panels, one each.
+    """
     panels = [p for p in spec.panels if isinstance(p, Chart)]
-    for i, (column, panel) in enumerate(zip(st.columns(len(panels)), panels, strict=True)):
+    across = min(across, len(panels))
+    columns = [column for _ in range(0, len(panels), across) for column in st.columns(across)]
+    for i, (column, panel) in enumerate(zip(columns, panels, strict=False)):
         column.plotly_chart(
             screen.chart(panel, dark(), height),
             key=f"{key}{i}",
@@ -77,3 +84,5 @@ def charts(spec: FigureSpec, key: str, height: int = 360) -> None:
             config={"displayModeBar": False},
             alt=f"{panel.title}. {spec.caption}",
         )
+        if words:
+            column.caption(words[i])

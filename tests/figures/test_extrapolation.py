@@ -58,6 +58,7 @@ def test_the_context_cut_to_the_trained_length_is_a_level_from_there_on() -> Non
     assert flat.dash == "dash"
     assert not flat.strong
     np.testing.assert_allclose(flat.y, [np.nan, 4.0, 4.0, 4.0])
+    assert len(chart(series(cut=False)).lines) == 1
     unpaired = series(difference=np.full(4, np.nan))
     assert len(chart(unpaired).lines) == 1
 

@@ -90,8 +90,10 @@ def write_tables(folder: Path) -> None:
             rows.append(row)
         results.write(folder / f"mechanism-{encoding}.csv", "made up", rows)
     costs = [
-        {"checkpoint": e, "encoding": e, "parameters": 1000, "forward_ratio": 1.25, "length": 512}
+        {"encoding": e, "length": n, "parameters": 1000, "forward_seconds_per_token": 0.000123}
+        | {"forward_ratio": 1.25, "note": ""}
         for e in SLOPES
+        for n in (512, 4096)
     ]
     results.write(folder / "costs.csv", "python -m benchmarks --made-up", costs)
 

@@ -71,6 +71,15 @@ def test_nothing_is_measured_when_the_page_opens(
     assert not opened().exception
 
 
+def test_costs_are_a_table_in_units_that_read_well(tables_folder: Path) -> None:
+    frame = next(
+        d.value for d in opened().dataframe if "Encoding" in d.value and "Length" in d.value
+    )
+    assert frame["Length"].tolist() == [512] * 6 + [4096] * 6
+    assert frame["Forward, µs per token"].tolist() == pytest.approx([123.0] * 12)
+    assert "Note" not in frame  # empty throughout
+
+
 @pytest.mark.parametrize(
     ("protocol", "title"),
     [
@@ -100,7 +109,7 @@ def test_an_address_reopens_its_state(tables_folder: Path) -> None:
     spec = chart(app, "RoPE rescaled · fixed targets")
     assert {"RoPE", "RoPE, PI s = 4"} <= set(names(spec))
     assert "RoPE, dynamic NTK" not in names(spec)
-    assert "against the trained length" in spec["layout"]["yaxis"]["title"]["text"]
+    assert "less that at L" in spec["layout"]["yaxis"]["title"]["text"]
     assert app.selectbox(key="lab_text").value == "python-docs"
     assert app.selectbox(key="lab_live").value == "alibi"
     assert app.number_input(key="lab_exponent").value == 6

@@ -98,7 +98,7 @@ def test_a_chart_holds_every_line_with_explicit_colours() -> None:
 def rising(**change: object) -> Chart:
     x = np.array([256.0, 512.0, 1024.0])
     lines = (
-        Line("up", x, 10.0 * x, "rope", markers=True, label="up", notes=("a", "b", "c")),
+        Line("up", x, 10.0 * x, "rope", markers=True, label="up", notes=("a", "b\nb", "c")),
         Line("down", x, 10.1 * x, "alibi", markers=True, label="down"),
         Line("short", x, np.array([10.0, 20.0, np.nan]), "learned", label="short"),
     )
@@ -138,7 +138,7 @@ def test_labels_of_curves_that_meet_stand_apart_in_their_colours() -> None:
 def test_the_words_of_a_point_are_the_chart_s_and_the_line_s() -> None:
     up, down, _ = screen.chart(rising()).data
     assert up.hovertemplate == "up<br>N = %{x:,.0f}<br>%{y:.2f} nats<br>%{text}<extra></extra>"
-    assert list(up.text) == ["a", "b", "c"]
+    assert list(up.text) == ["a", "b<br>b", "c"]
     assert "text" not in down.hovertemplate
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from viz_core.figures.spec import Chart, FigureCard, FigureSpec, Line
+from viz_core.figures.spec import Axis, Band, Chart, FigureCard, FigureSpec, Line
 from viz_core.types import Curve
 
 DEEPEST = 16.0  # nats below the top: a weight of 1e-7; steep heads run on to hundreds
@@ -45,26 +45,39 @@ def build(sides: Sequence[Side], x_log: bool = False) -> FigureSpec:
         for h in order:
             shade = h / max(heads - 1, 1)
             strong = h == side.focus
-            error = side.curve.error[h, start:] if strong and side.curve.texts > 1 else None
             name = f"head {h + 1}"
             lines.append(
-                Line(name, x, curves[h, start:], side.encoding, shade, False, strong, error)
+                Line(
+                    name,
+                    x,
+                    curves[h, start:],
+                    side.encoding,
+                    None if strong else shade,
+                    strong=strong,
+                    band=_band(side, curves, h, start) if strong else None,
+                )
             )
             if laws is not None:
                 lines.append(
-                    Line(f"{name}, law", x, laws[h, start:], side.encoding, shade, True, strong)
+                    Line(
+                        f"{name}, law",
+                        x,
+                        laws[h, start:],
+                        "ink",
+                        dash="dash",
+                        strong=strong,
+                        group="" if strong else "laws of the other heads",
+                    )
                 )
         panels.append(
             Chart(
                 title=side.title,
                 accent=side.encoding,
                 lines=tuple(lines),
-                x_label="distance between query and key (tokens)",
-                y_label="log-attention (nats, up to a constant)",
-                x_range=(max(start, 0), longest),
-                y_range=(low, high),
-                x_log=x_log,
+                x=Axis("distance between query and key (tokens)", (max(start, 0), longest), x_log),
+                y=Axis("log-attention (nats, up to a constant)", (low, high)),
                 marks=((side.trained_length, f"trained length {side.trained_length:,}"),),
+                read="distance {x:,.0f}\n{y:.2f} nats",
             )
         )
     c = sides[0].curve
@@ -76,6 +89,14 @@ def build(sides: Sequence[Side], x_log: bool = False) -> FigureSpec:
     )
     alt = "Decay curves: " + "; ".join(s.title for s in sides) + ". " + caption
     return FigureSpec(tuple(panels), caption, alt)
+
+
+def _band(side: Side, curves: npt.NDArray[np.float64], head: int, start: int) -> Band | None:
+    """Two standard errors each way around the curve of `head`; none from a single text."""
+    if side.curve.texts < 2:
+        return None
+    y, width = curves[head, start:], 2 * side.curve.error[head, start:]
+    return Band(y - width, y + width, "two standard errors")
 
 
 def _placed(

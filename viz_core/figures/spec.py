@@ -12,6 +12,7 @@ import numpy.typing as npt
 from viz_core.types import Range
 
 Values = npt.NDArray[np.float32] | npt.NDArray[np.float64]
+Dash = Literal["solid", "dash", "dot", "dashdot"]
 
 
 @dataclass(frozen=True)
@@ -49,32 +50,65 @@ class Heatmap:
 
 
 @dataclass(frozen=True)
+class Band:
+    """An interval around a curve, and the words for what it is."""
+
+    low: Values
+    high: Values
+    words: str
+
+
+@dataclass(frozen=True)
 class Line:
-    """One curve: y over x. `accent` names the encoding; `shade` 0 .. 1 orders heads within it."""
+    """One curve: y over x, broken where y is NaN.
+
+    `accent` names a colour of the palette: an encoding, a kind of RoPE scaling, or "ink"; `shade`
+    0 .. 1 lightens it, as for heads within an encoding. `label` stands at the curve's end, and
+    `notes` say more of each point. Lines of one `group` are background: drawn as one, faint.
+    """
 
     name: str
     x: Values
     y: Values
     accent: str
-    shade: float = 0.5
-    dashed: bool = False
+    shade: float | None = None
+    dash: Dash = "solid"
     strong: bool = False
-    error: Values | None = None
+    band: Band | None = None
+    markers: bool = False
+    label: str = ""
+    notes: tuple[str, ...] = ()
+    group: str = ""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """What is measured along an axis; limits and ticks (place, label) are None where free."""
+
+    label: str
+    range: tuple[float, float] | None = None
+    log: bool = False
+    ticks: tuple[tuple[float, str], ...] | None = None
 
 
 @dataclass(frozen=True)
 class Chart:
-    """Curves on one pair of axes; limits are None where the data decide."""
+    """Curves on one pair of axes.
+
+    `marks` are places on the x axis with their words, which stand at the bottom or, with
+    `marks_on_top`, where rising curves leave room; `levels` are places on the y axis. `read` says
+    a point in words: a format string with {x} and {y}, such as "distance {x:,.0f}\n{y:.2f} nats".
+    """
 
     title: str
     accent: str
     lines: tuple[Line, ...]
-    x_label: str
-    y_label: str
-    x_range: tuple[float, float] | None = None
-    y_range: tuple[float, float] | None = None
-    x_log: bool = False
+    x: Axis
+    y: Axis
     marks: tuple[tuple[float, str], ...] = ()
+    marks_on_top: bool = False
+    levels: tuple[tuple[float, str], ...] = ()
+    read: str = "{x:,.4g}\n{y:,.4g}"
 
 
 @dataclass(frozen=True)

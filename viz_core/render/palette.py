@@ -19,18 +19,29 @@ ACCENTS = {
     "sinusoidal": ("#A8458A", "#DD8FC4"),
     "learned": ("#0B7A5E", "#4FC3A1"),
 }
+# Kinds of RoPE scaling and its free base: on one chart with RoPE itself, never with the others.
+SCALINGS = {
+    "linear": ("#B5382A", "#F08A7E"),
+    "ntk": ("#2E7D32", "#7CC683"),
+    "dynamic": ("#7A4FB5", "#B99AE6"),
+    "yarn": ("#A06A00", "#E0B04A"),
+    "llama3": ("#00798C", "#5CC4D4"),
+    "theta": ("#8A3B6B", "#DE8FBE"),
+}
+INK = ("#1D2129", "#E6E6E1")
 # From blue through near-white to brown-red: lightness falls alike on both sides.
 _BALANCE = ("#0B2F5B", "#3A77AF", "#A9CBE3", "#F4F2EE", "#EBBB9C", "#BF6237", "#5E1F0A")
 
 
-def accent(encoding: str, dark: bool = False) -> str:
-    """The colour of an encoding as #RRGGBB; grey for one that is not in the table."""
-    return ACCENTS.get(encoding, ACCENTS["nope"])[dark]
+def accent(name: str, dark: bool = False) -> str:
+    """The colour of an encoding, of a kind of RoPE scaling, or "ink", as #RRGGBB; else grey."""
+    known = {**ACCENTS, **SCALINGS, "ink": INK}
+    return known.get(name, ACCENTS["nope"])[dark]
 
 
-def shaded(encoding: str, shade: float, dark: bool = False) -> str:
+def shaded(name: str, shade: float, dark: bool = False) -> str:
     """The accent, lighter or darker by `shade` 0 .. 1 (head 1 the strongest), as #RRGGBB."""
-    colour = np.array(to_rgb(accent(encoding, dark)))
+    colour = np.array(to_rgb(accent(name, dark)))
     other = np.array(to_rgb("#F6EFE6" if not dark else "#2A2E35"))
     mixed = colour + (other - colour) * 0.62 * shade
     return "#" + "".join(f"{round(255 * c):02X}" for c in mixed)

@@ -3,44 +3,43 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 
-from viz_core.figures.spec import Chart, Line
-from viz_core.render import palette
+from viz_core.figures.spec import Axis, Chart, Line, Values
+from viz_core.render import labels, palette
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
+TOP, BOTTOM, LEFT, RIGHT = 36, 48, 56, 18  # margins, pixels
+FILL, FILL_OF_MANY = 0.16, 0.09  # opacity of bands
+LETTER, LINE = 6.6, 16  # a label's width per letter and its height, pixels, at 12 points
 
 
 def chart(panel: Chart, dark: bool = False, height: int = 360) -> go.Figure:
-    """One panel of curves as a plotly figure."""
-    ink, faint = ("#E6E6E1", "#343941") if dark else ("#1D2129", "#E3E2DC")
+    """One panel of curves as a plotly figure of `height` pixels, as wide as its place."""
+    ink = palette.accent("ink", dark)
+    faint = "#343941" if dark else "#E3E2DC"
     figure = go.Figure()
-    faint_laws = [line for line in panel.lines if line.dashed and not line.strong]
-    shown = [line for line in panel.lines if line.strong or not line.dashed]
-    if faint_laws:  # one trace for all: browsers take their time for each
-        shown.insert(0, _joined(faint_laws))
-    for line in shown:
-        if line.error is not None:
-            figure.add_trace(_band(line, dark))
-        figure.add_trace(_curve(line, dark))
-    for place, words in panel.marks:
-        if panel.x_range and panel.x_range[0] < place < panel.x_range[1]:
+    bands = sum(line.band is not None for line in panel.lines)
+    for line in _merged(panel.lines):
+        if line.band is not None:
+            figure.add_trace(_band(line, FILL if bands < 3 else FILL_OF_MANY, dark))
+        figure.add_trace(_curve(line, panel.read, dark))
+    words = {"showarrow": False, "xanchor": "left", "font": {"size": 12, "color": ink}}
+    height_of_words = 0.99 if panel.marks_on_top else 0.02
+    for place, text in panel.marks:
+        if panel.x.range and panel.x.range[0] < place < panel.x.range[1]:
             figure.add_vline(x=place, line={"color": ink, "width": 1, "dash": "dot"})
             figure.add_annotation(
-                x=np.log10(place) if panel.x_log else place,
-                y=0.02,
-                yref="paper",
-                text=words,
-                showarrow=False,
-                xanchor="left",
-                xshift=4,
-                font={"size": 12, "color": ink},
+                x=_at(panel.x, place), y=height_of_words, yref="paper", text=text, xshift=4, **words
             )
-    limits = panel.x_range
-    if limits and panel.x_log:
-        limits = (np.log10(max(limits[0], 1)), np.log10(limits[1]))
+    for place, text in panel.levels:
+        figure.add_hline(y=place, line={"color": ink, "width": 1, "dash": "dot"})
+        figure.add_annotation(
+            x=0.0, xref="paper", y=_at(panel.y, place), text=text, xshift=4, yshift=9, **words
+        )
     axis = {
         "gridcolor": faint,
         "zeroline": False,
@@ -51,14 +50,20 @@ def chart(panel: Chart, dark: bool = False, height: int = 360) -> go.Figure:
         "ticklen": 4,
         "title_font_size": 13,
     }
-    figure.update_xaxes(
-        **axis, title_text=panel.x_label, type="log" if panel.x_log else "linear", range=limits
-    )
-    figure.update_yaxes(**axis, title_text=panel.y_label, range=panel.y_range)
+    figure.update_xaxes(**axis, **_scale(panel.x))
+    figure.update_yaxes(**axis, **_scale(panel.y))
+    for label in _ends(panel, height, dark):
+        figure.add_annotation(label)
+    longest = max((len(line.label) for line in panel.lines), default=0)
     figure.update_layout(
         template="none",
         height=height,
-        margin={"l": 56, "r": 18, "t": 36, "b": 48},
+        margin={
+            "l": LEFT + 7 * max(0, _widest(panel.y) - 3),
+            "r": max(RIGHT, round(16 + LETTER * longest)),
+            "t": TOP,
+            "b": BOTTOM,
+        },
         title={
             "text": panel.title,
             "font": {"size": 16, "color": palette.accent(panel.accent, dark), "weight": 600},
@@ -75,47 +80,137 @@ def chart(panel: Chart, dark: bool = False, height: int = 360) -> go.Figure:
     return figure
 
 
-def _joined(lines: list[Line]) -> Line:
-    """Several lines as one, with gaps between them."""
-    gap = [np.nan]
-    x = np.concatenate([part for line in lines for part in (line.x, gap)])
-    y = np.concatenate([part for line in lines for part in (line.y, gap)])
-    return replace(lines[0], name="laws of the other heads", x=x, y=y)
+def _scale(axis: Axis) -> dict[str, Any]:
+    """What plotly calls an axis's title, kind, limits and ticks."""
+    limits = axis.range
+    if limits and axis.log:
+        limits = (_at(axis, limits[0]), _at(axis, limits[1]))
+    ticks: dict[str, list[Any]] = {} if axis.ticks is None else {"tickvals": [], "ticktext": []}
+    for place, label in axis.ticks or ():
+        ticks["tickvals"].append(place)
+        ticks["ticktext"].append(label)
+    kind = "log" if axis.log else "linear"
+    return {"title_text": axis.label, "type": kind, "range": limits, **ticks}
 
 
-def _curve(line: Line, dark: bool) -> go.Scatter:
-    faint = 0.3 if line.dashed else 0.85  # the head in focus stands out, its law above all
+def _widest(axis: Axis) -> int:
+    """Letters of the longest tick label, as far as it can be known."""
+    if axis.ticks is not None:
+        return max((len(label) for _, label in axis.ticks), default=0)
+    low, high = axis.range or (0.0, 0.0)
+    return len(f"{low:.0f}") if high - low >= 5 else 4  # "0.25"
+
+
+def _at(axis: Axis, place: float) -> float:
+    """Where plotly has `place` on `axis`, for limits and annotations: its logarithm on log axes."""
+    return float(np.log10(place)) if axis.log else place
+
+
+def _merged(lines: tuple[Line, ...]) -> list[Line]:
+    """Each group as one line with gaps, lowest of all: browsers take their time for each trace."""
+    groups: dict[str, list[Line]] = {}
+    for line in lines:
+        if line.group:
+            groups.setdefault(line.group, []).append(line)
+    merged = []
+    for name, members in groups.items():
+        x, y = _joined([m.x for m in members]), _joined([m.y for m in members])
+        merged.append(replace(members[0], name=name, x=x, y=y, notes=()))
+    return merged + [line for line in lines if not line.group]
+
+
+def _joined(parts: list[Values]) -> Values:
+    """All parts in a row, a gap after each."""
+    joined: Values = np.concatenate([values for part in parts for values in (part, [np.nan])])
+    return joined
+
+
+def _colour(line: Line, dark: bool) -> str:
+    if line.shade is None:
+        return palette.accent(line.accent, dark)
+    return palette.shaded(line.accent, 0.25 + 0.75 * line.shade, dark)
+
+
+def _curve(line: Line, read: str, dark: bool) -> go.Scatter:
+    # what is in focus stands out, above all from the background
+    opacity = 1.0 if line.strong else 0.3 if line.group else 0.85
+    said = read.replace("{", "%{").replace("\n", "<br>")
     return go.Scatter(
         x=line.x.astype(np.float32),
         y=line.y.astype(np.float32),
         name=line.name,
-        mode="lines",
-        opacity=1.0 if line.strong else faint,
+        mode="lines+markers" if line.markers else "lines",
+        marker={"size": 6} if line.markers else None,
+        opacity=opacity,
         line={
-            "color": palette.accent(line.accent, dark)
-            if line.strong and not line.dashed
-            else palette.shaded(line.accent, 0.25 + 0.75 * line.shade, dark)
-            if not line.dashed
-            else ("#E6E6E1" if dark else "#1D2129"),
-            "width": 1.1 if line.dashed or not line.strong else 2.2,
-            "dash": "dash" if line.dashed else "solid",
+            "color": _colour(line, dark),
+            "width": 2.2 if line.strong and (line.markers or line.dash == "solid") else 1.1,
+            "dash": line.dash,
         },
-        hovertemplate=f"{line.name}<br>distance %{{x:,.0f}}<br>%{{y:.2f}} nats<extra></extra>",
+        text=[note.replace("\n", "<br>") for note in line.notes] or None,
+        hovertemplate=f"{line.name}<br>{said}{'<br>%{text}' * bool(line.notes)}<extra></extra>",
     )
 
 
-def _band(line: Line, dark: bool) -> go.Scatter:
-    """Two standard errors each way around the curve."""
-    assert line.error is not None
-    up, down = line.y + 2 * line.error, line.y - 2 * line.error
-    colour = palette.accent(line.accent, dark)
-    r, g, b = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+def _band(line: Line, fill: float, dark: bool) -> go.Scatter:
+    """The interval around a curve, where it has one."""
+    assert line.band is not None
+    low, high = line.band.low, line.band.high
+    known = np.isfinite(low) & np.isfinite(high)
+    x = line.x[known]
+    r, g, b = (int(palette.accent(line.accent, dark)[i : i + 2], 16) for i in (1, 3, 5))
     return go.Scatter(
-        x=np.concatenate((line.x, line.x[::-1])).astype(np.float32),
-        y=np.concatenate((up, down[::-1])).astype(np.float32),
+        x=np.concatenate((x, x[::-1])).astype(np.float32),
+        y=np.concatenate((high[known], low[known][::-1])).astype(np.float32),
+        mode="lines",
         fill="toself",
-        fillcolor=f"rgba({r},{g},{b},0.16)",
+        fillcolor=f"rgba({r},{g},{b},{fill})",
         line={"width": 0},
         hoverinfo="skip",
-        name=f"{line.name}, two standard errors",
+        name=f"{line.name}, {line.band.words}",
     )
+
+
+def _ends(panel: Chart, height: int, dark: bool) -> list[dict[str, Any]]:
+    """The curves' labels, right of their last points; apart where points are close together.
+
+    A label that had to move is tied to its point by a thin line.
+    """
+    named = [
+        (line, place)
+        for line in panel.lines
+        if line.label and len(place := np.flatnonzero(np.isfinite(line.y)))
+    ]
+    if not named or panel.y.range is None:
+        return []
+    bottom, top = (_at(panel.y, end) for end in panel.y.range)
+    room = height - TOP - BOTTOM
+    points = [(float(line.x[p[-1]]), float(line.y[p[-1]])) for line, p in named]
+    right = max(x for x, _ in points)
+    down = [room * (top - _at(panel.y, y)) / (top - bottom) for _, y in points]
+    inside = [i for i, (x, _) in enumerate(points) if x == right]
+    places = labels.spread([down[i] for i in inside], LINE, 0, room)
+    moved = {i: place - down[i] for i, place in zip(inside, places, strict=True)}
+    out = []
+    for i, (line, _) in enumerate(named):
+        # one that ends early hangs below its point: other curves run on beside it
+        ax, ay = (10, moved[i]) if i in moved else (14, 1.5 * LINE)
+        out.append(
+            {
+                "x": _at(panel.x, points[i][0]),
+                "y": _at(panel.y, points[i][1]),
+                "text": line.label,
+                "font": {"size": 12, "color": _colour(replace(line, shade=None), dark)},
+                "bgcolor": "rgba(20,22,26,0.7)" if dark else "rgba(252,252,250,0.7)",  # the page's
+                "borderpad": 0,
+                "xanchor": "left",
+                "showarrow": True,
+                "arrowhead": 0,
+                "arrowwidth": 1,
+                "arrowcolor": _colour(line, dark) if abs(ay) > LINE / 2 else "rgba(0,0,0,0)",
+                "standoff": 4,
+                "ax": ax,
+                "ay": ay,
+            }
+        )
+    return out

@@ -1,0 +1,72 @@
+"""A measurement of the visitor's own: one checkpoint, changed without retraining, on one text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from pages._kit import cached, draw, lab, lab_controls, tables
+from viz_core import texts
+from viz_core.catalogue import Checkpoint
+from viz_core.figures import extrapolation
+from viz_core.perplexity import PROTOCOLS
+from viz_core.perplexity.protocols import FIXED
+
+DOCUMENTS = 4
+SHORTEST = 256  # tokens
+
+
+def show(shipped: dict[str, Checkpoint]) -> None:
+    """Controls, and the curve beside that as trained, once Compute was pressed. Raises AtlasError.
+
+    What was computed before is shown at once; a control that changes while it is computed cancels.
+    """
+    st.subheader("Change it yourself", anchor=False)
+    if not shipped:
+        st.info("Expected trained checkpoints; there are none. Run `make checkpoints`.")
+        return
+    choices = texts.available()
+    pressed = lab_controls.live(shipped, choices)
+    state = lab_controls.state()
+    wanted = (state.live, state.setting, state.on, state.upto)
+    done = st.session_state.setdefault("lab_done", set())  # what this visitor has computed
+    if not pressed and wanted not in done:
+        st.caption(
+            f"Compute measures the loss with fixed targets on {DOCUMENTS} documents or passages, "
+            f"at {SHORTEST:,} to {state.upto:,} tokens: seconds to a minute."
+        )
+        return
+    chosen = shipped[state.live]
+    config = chosen.config
+    samples = texts.samples(state.on, state.upto, cached.tokenizer(), DOCUMENTS)
+    lengths = [n for n in (SHORTEST << i for i in range(9)) if n <= state.upto]
+    place = st.empty()
+    rows = []
+    for setting in dict.fromkeys(("", state.setting)):
+        report = _reporter(place, lab.name(config.encoding, setting, chosen.id))
+        rows += cached.losses(chosen, setting, samples, lengths, report)
+    place.empty()
+    done.add(wanted)
+    frame = lab.table(rows, chosen.id, config.encoding, config.length)
+    title = next(c.title for c in choices if c.id == state.on)
+    figure = extrapolation.build(
+        lab.curves(frame),
+        lab_controls.PROTOCOL_NAMES[FIXED],
+        PROTOCOLS[FIXED],
+        title,
+        state.measure,
+        title=lab.name(config.encoding, state.setting, chosen.id),
+    )
+    draw.charts(figure, key="lab_live_chart")
+    st.caption(figure.caption)
+    tables.numbers(frame, key="lab_own")
+
+
+def _reporter(place: st.delta_generator.DeltaGenerator, name: str) -> Callable[[float], None]:
+    """Shows how far a computation is; a changed control stops it at the next step."""
+
+    def report(done: float) -> None:
+        place.progress(min(done, 1.0), f"Computing {name}: {done:.0%}")
+
+    return report
