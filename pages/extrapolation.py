@@ -136,12 +136,12 @@ def by_position(table: pd.DataFrame) -> None:
     """All encodings as trained, by the number of tokens before the predicted one."""
     st.subheader("By position", anchor=False)
     rows = lab.rows_of(table, POSITIONS, st.session_state.lab_text)
-    _curves(rows, "lab_positions", "As trained")
+    _curves(rows, "lab_positions", "As trained", POSITIONS)
 
 
-def _curves(rows: pd.DataFrame, key: str, what: str) -> None:
-    """One chart of `rows`, which are of one protocol, with its caption and its numbers."""
-    _words(_chart(rows, key, what, 460), rows, f"{key}_numbers")
+def _curves(rows: pd.DataFrame, key: str, what: str, protocol: str = "") -> None:
+    """One chart of `rows`, of one protocol (the chosen one), with its caption and its numbers."""
+    _words(_chart(rows, key, what, protocol, 460), rows, f"{key}_numbers")
 
 
 def _words(caption: str, rows: pd.DataFrame, key: str) -> None:
@@ -150,25 +150,24 @@ def _words(caption: str, rows: pd.DataFrame, key: str) -> None:
         tables.numbers(rows, key=key)
 
 
-def _chart(rows: pd.DataFrame, key: str, what: str, height: int = 420) -> str:
+def _chart(rows: pd.DataFrame, key: str, what: str, protocol: str = "", height: int = 420) -> str:
     """Draws the chart alone and returns its caption; without rows "", and a sentence instead."""
     s = st.session_state
+    protocol = protocol or s.lab_protocol
+    name = lab_controls.PROTOCOL_NAMES[protocol]
     if rows.empty:
         if not s.lab_settings and key == "lab_scalings":
             return ""  # nothing was asked for
-        name = lab_controls.PROTOCOL_NAMES[s.lab_protocol].lower()
         st.info(
-            f"Expected rows for this chart ({what}: {name}, {s.lab_text}) in "
+            f"Expected rows for this chart ({what}: {name.lower()}, {s.lab_text}) in "
             "`checkpoints/results/perplexity-*.csv`; there are none. Run `make results`."
         )
         return ""
-    protocol = rows.protocol.iloc[0]
     text = lab.TEXTS.get(s.lab_text, s.lab_text)
     if protocol == POSITIONS:
         series = lab.by_position(rows)
         figure = position_loss.build(series, text, s.lab_measure == "perplexity", what)
     else:
-        name = lab_controls.PROTOCOL_NAMES[protocol]
         figure = extrapolation.build(
             lab.curves(rows), name, PROTOCOLS[protocol], text, s.lab_measure, what
         )

@@ -52,7 +52,7 @@ def shared(choices: list[texts.TextChoice], trained: int, longest: int) -> None:
     if st.session_state.text not in names:
         names[st.session_state.text] = st.session_state.text
     lengths = sorted({n for n in LENGTHS if n <= longest} | {st.session_state.length})
-    a, b, c, d = st.columns([1.3, 1.7, 1.5, 0.9], gap="medium", vertical_alignment="top")
+    a, b, c, d = st.columns([1.3, 1.6, 1.4, 1.1], gap="medium", vertical_alignment="top")
     a.selectbox(
         "Text",
         list(names),

@@ -67,19 +67,20 @@ def label(encoding: str, setting: str = "", checkpoint: str = "") -> str:
 def style(encoding: str, setting: str, beside: Iterable[str]) -> dict[str, Any]:
     """accent, dash and shade: a colour per encoding, or per kind of scaling on RoPE's own chart.
 
-    Fixed factors have their kind's colour and a dash each; further bases are told apart by their
-    rank `beside` others.
+    Fixed factors have their kind's colour and a dash each; bases and exponents are told apart by
+    their rank `beside` others.
     """
     kind, _, number = setting.partition(":")
     if not setting:
         return {"accent": encoding}
-    if kind == "exponent":  # the encoding's own colour, lighter; a dash for each side of the 8
-        return {"accent": encoding, "shade": 0.35, "dash": DASHES[float(number) > 8]}
+    alike = sorted((s for s in beside if s.partition(":")[0] == kind), key=_rank)
+    if kind == "exponent":  # the encoding's own colour, paler above the usual 8
+        shade = 0.55 if float(number) > 8 else 0.25
+        return {"accent": encoding, "shade": shade, "dash": DASHES[alike.index(setting) % 3]}
     if number in ("", "fit"):
         return {"accent": kind}
     if kind == "theta":
-        bases = sorted((s for s in beside if s.startswith("theta:")), key=_rank)
-        return {"accent": kind, "dash": ("solid", *DASHES)[bases.index(setting) % 4]}
+        return {"accent": kind, "dash": ("solid", *DASHES)[alike.index(setting) % 4]}
     return {"accent": kind, "dash": DASHES[round(math.log2(float(number)) - 1) % 3]}
 
 

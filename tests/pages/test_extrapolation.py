@@ -80,6 +80,11 @@ def test_costs_are_a_table_in_units_that_read_well(tables_folder: Path) -> None:
     assert "Note" not in frame  # empty throughout
 
 
+def test_who_has_not_learnt_to_use_position_is_named(tables_folder: Path) -> None:
+    frame = next(d.value for d in opened().dataframe if "Passed" in d.value)
+    assert frame[~frame["Passed"]]["Encoding"].tolist() == ["NoPE"]
+
+
 @pytest.mark.parametrize(
     ("protocol", "title"),
     [

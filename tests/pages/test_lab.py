@@ -42,8 +42,8 @@ def test_every_setting_has_a_look_of_its_own() -> None:
     settings += ["linear:fit", "ntk:fit", "yarn:fit"]
     looks = [tuple(lab.style("rope", s, settings).items()) for s in settings]
     assert len(set(looks)) == len(settings)
-    exponents = ["", "exponent:6", "exponent:10"]
-    assert len({str(lab.style("alibi", s, exponents)) for s in exponents}) == 3
+    exponents = ["", "exponent:4", "exponent:6", "exponent:10"]
+    assert len({str(lab.style("alibi", s, exponents)) for s in exponents}) == 4
 
 
 def test_names_tell_checkpoints_of_one_encoding_apart() -> None:

@@ -177,3 +177,12 @@ def test_accents_of_scalings_differ_from_each_other_and_from_rope_s() -> None:
         assert len({palette.accent(n, dark) for n in names}) == len(names)
         page = "#14161A" if dark else "#FCFCFA"
         assert all(contrast(palette.accent(n, dark), page) >= 3.0 for n in [*names, "ink"])
+
+
+@pytest.mark.parametrize(("low", "below"), [(5.0, True), (19.0, False)])
+def test_the_label_of_a_curve_that_ends_early_stays_within_the_axes(
+    low: float, below: bool
+) -> None:
+    panel = rising(y=Axis("perplexity", (low, 20000.0), True))
+    notes = {a.text: a for a in screen.chart(panel).layout.annotations}
+    assert (notes["short"].ay > 0) == below

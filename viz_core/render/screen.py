@@ -174,7 +174,8 @@ def _band(line: Line, fill: float, dark: bool) -> go.Scatter:
 def _ends(panel: Chart, height: int, dark: bool) -> list[dict[str, Any]]:
     """The curves' labels, right of their last points; apart where points are close together.
 
-    A label that had to move is tied to its point by a thin line.
+    A label that had to move is tied to its point by a thin line; so is that of a curve that ends
+    early, which hangs below its point or stands above it: others run on beside it.
     """
     named = [
         (line, place)
@@ -193,8 +194,9 @@ def _ends(panel: Chart, height: int, dark: bool) -> list[dict[str, Any]]:
     moved = {i: place - down[i] for i, place in zip(inside, places, strict=True)}
     out = []
     for i, (line, _) in enumerate(named):
-        # one that ends early hangs below its point: other curves run on beside it
         ax, ay = (10, moved[i]) if i in moved else (14, 1.5 * LINE)
+        if i not in moved and down[i] + 2 * LINE > room:
+            ay = -ay
         out.append(
             {
                 "x": _at(panel.x, points[i][0]),
