@@ -51,6 +51,7 @@ checkpoints/%/model.safetensors: | corpus
 SCALINGS := linear:2,linear:4,linear:8,ntk:2,ntk:4,ntk:8,yarn:2,yarn:4,yarn:8,llama3:4
 FITTED := dynamic,linear:fit,ntk:fit,yarn:fit,theta:50000
 LENGTHS := 256,512,1024,2048,4096
+LATER := 512,1024,2048,4096# the last queries of shorter texts see few keys
 TO := --out checkpoints/results
 results: corpus
 	@mkdir -p checkpoints/results
@@ -63,15 +64,17 @@ results: corpus
 	    $(TO)/perplexity-python.csv
 	$(PY) -m viz_core perplexity $(ENCODINGS) --protocol per-position --lengths 4096 \
 	    $(TO)/perplexity-positions.csv
+	$(PY) -m viz_core perplexity learned --protocol per-position --lengths 512 \
+	    $(TO)/perplexity-positions-learned.csv
 	$(PY) -m viz_core perplexity $(ENCODINGS) --protocol non-overlapping --lengths 512 --by-source \
 	    $(TO)/sources.csv
 	$(PY) -m viz_core perplexity $(ENCODINGS) --protocol non-overlapping --lengths $(LENGTHS) \
 	    --documents 8 $(TO)/perplexity-pieces.csv
 	$(PY) -m viz_core perplexity $(ENCODINGS) --protocol sliding-window --lengths $(LENGTHS) \
 	    --documents 12 $(TO)/perplexity-sliding.csv
-	$(PY) -m viz_core mechanism $(ENCODINGS) --lengths $(LENGTHS) $(TO)/mechanism-encodings.csv
+	$(PY) -m viz_core mechanism $(ENCODINGS) --lengths $(LATER) $(TO)/mechanism-encodings.csv
 	$(PY) -m viz_core mechanism rope --scaling $(FITTED),linear:4,ntk:4,yarn:4 \
-	    --lengths $(LENGTHS) $(TO)/mechanism-rope.csv
+	    --lengths $(LATER) $(TO)/mechanism-rope.csv
 	$(PY) -m viz_core probes $(TO)/probes.csv
 	$(PY) -m benchmarks.costs $(TO)/costs.csv
 	$(PY) -m viz_core card

@@ -113,8 +113,8 @@ def _how(checkpoint: Checkpoint, shipped: bool) -> str:
     return (
         "## How to open it\n\nIn a checkout of Attention Atlas: in the browser, on the command "
         f"line, in Python.\n\n```\nmake app\npython -m viz_core map {name} --length {length}\n```"
-        f'\n\n```python\nfrom viz_core import catalogue\n\nmodel = catalogue.find("{name}").load()\n'
-        "```"
+        "\n\n```python\nfrom viz_core import catalogue\n\n"
+        f'model = catalogue.find("{name}").load()\n```'
     )
 
 
