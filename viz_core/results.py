@@ -34,6 +34,8 @@ def read(path: Path) -> Table:
             if not first.startswith("# "):
                 raise ValueError("its first line is no command")
             rows = pd.read_csv(file, dtype=dict.fromkeys(WORDS, str))
+        if not isinstance(rows.index, pd.RangeIndex):
+            raise ValueError("its rows are longer than its head")
     except FileNotFoundError:
         raise AtlasError(f"Expected a table of results at {path}; there is none.") from None
     except (OSError, ValueError) as error:

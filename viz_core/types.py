@@ -56,6 +56,9 @@ class Curve:
         return moved
 
 
+SPAN = 16_384  # tokens of a document that losses by length are measured on, where it has them
+
+
 @dataclass(frozen=True)
 class Sample:
     """The first tokens of one document (or a passage of one): ids, and the sha256 of them."""

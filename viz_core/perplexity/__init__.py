@@ -20,11 +20,11 @@ from viz_core import variants
 from viz_core.errors import LengthError
 from viz_core.model import Transformer
 from viz_core.perplexity import intervals, protocols
-from viz_core.perplexity.protocols import FIXED, PROTOCOLS, SPAN, Window
+from viz_core.perplexity.protocols import FIXED, PROTOCOLS, Window
 from viz_core.perplexity.scoring import loss_by_position, token_losses
 from viz_core.types import Sample
 
-__all__ = ["PROTOCOLS", "SPAN", "Row", "loss_by_position", "measure", "token_losses"]
+__all__ = ["PROTOCOLS", "Row", "loss_by_position", "measure", "token_losses"]
 
 VERSION = 1  # of the numbers: kept results of another version are computed again
 BATCH = 4_096  # tokens in one pass of several windows

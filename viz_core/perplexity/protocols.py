@@ -10,7 +10,6 @@ import numpy as np
 
 from viz_core.errors import LengthError, UnknownName
 
-SPAN = 16_384  # tokens of a document that are read, where it has them
 TARGETS = 256  # tokens of a document that fixed targets are
 STRIDE = 256  # by which a sliding window moves
 SCORED = 1_024  # tokens of a document that sliding windows score

@@ -12,10 +12,9 @@ import numpy as np
 from tokenizers import Tokenizer
 
 from viz_core.errors import LengthError, TextError, UnknownName
-from viz_core.perplexity.protocols import SPAN
 from viz_core.training.corpus import Document, corpus_folder, documents
 from viz_core.training.tokenizer import END
-from viz_core.types import Sample
+from viz_core.types import SPAN, Sample
 
 MANUAL, PROSE, RANDOM, REPEATED, PASTED = "python-docs", "prose", "random", "repeated", "pasted"
 HELD_OUT, PERIOD = "heldout", 64  # PERIOD: tokens that `repeated` repeats
