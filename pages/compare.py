@@ -136,7 +136,7 @@ def show(state: CompareState, shipped: dict[str, catalogue.Checkpoint]) -> None:
     place = st.empty()
     surveys = []
     for side in state.sides:
-        report = _reporter(place, encodings.get(shipped[side.checkpoint].config.encoding).name)
+        report = draw.reporter(place, encodings.get(shipped[side.checkpoint].config.encoding).name)
         chosen = shipped[side.checkpoint]
         surveys.append(cached.surveyed(chosen, passages, KINDS[state.view], report))
     place.empty()
@@ -203,15 +203,6 @@ def _sentence(side: SideState, found: Survey, card: encodings.Encoding) -> str:
         f"{card.summary[0].lower()}{card.summary[1:-1]}; here log-attention moves over "
         f"{swing:.1f} nats, with a slope of {slope:+.4f} per token."
     )
-
-
-def _reporter(place: st.delta_generator.DeltaGenerator, name: str) -> Callable[[float], None]:
-    """Shows how far a computation is; a changed control stops it at the next step."""
-
-    def report(done: float) -> None:
-        place.progress(min(done, 1.0), f"Computing {name}: {done:.0%}")
-
-    return report
 
 
 def _picker(i: int, checkpoint: str) -> Callable[[int, int], None]:

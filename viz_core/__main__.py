@@ -141,9 +141,7 @@ def parser() -> argparse.ArgumentParser:
         "than 0.2 nats below that at 1-15. Layers and heads are counted from 1.",
     )
     one.add_argument("checkpoints", nargs="*", metavar="CHECKPOINT", help="default: all shipped")
-    one.add_argument("--out", type=Path, metavar="F.csv", help="write the rows as a table")
-    one.add_argument("--device", choices=("auto", "cpu", "cuda", "mps"), default="auto")
-    _json(one)
+    _rows(one)
 
     one = commands.add_parser(
         "mechanism",
@@ -154,20 +152,11 @@ def parser() -> argparse.ArgumentParser:
         "probability of the first 4 keys, and of keys beyond the trained length; for RoPE, the "
         "share of angles that training never showed.",
     )
-    one.add_argument("checkpoints", nargs="+", metavar="CHECKPOINT", help="shipped ids, or paths")
-    one.add_argument("--lengths", type=_lengths, required=True, metavar="N,N,...", help="in tokens")
-    _scaling(one)
-    text = one.add_mutually_exclusive_group()
-    text.add_argument(
-        "--text", default="heldout", metavar="ID", help="default: heldout, fetched if need be"
-    )
-    text.add_argument("--text-file", type=Path, metavar="PATH", help="your own text, UTF-8")
+    _by_length(one)
     one.add_argument(
         "--texts", type=_whole(1, 64), metavar="K", help="passages of the text (default 4)"
     )
-    one.add_argument("--out", type=Path, metavar="F.csv", help="write the rows as a table")
-    one.add_argument("--device", choices=("auto", "cpu", "cuda", "mps"), default="auto")
-    _json(one)
+    _rows(one)
 
     one = commands.add_parser(
         "perplexity",
@@ -177,27 +166,18 @@ def parser() -> argparse.ArgumentParser:
         "before them), non-overlapping, sliding-window, per-position. What is computed is kept: a "
         "run that was stopped goes on where it was.",
     )
-    one.add_argument("checkpoints", nargs="+", metavar="CHECKPOINT", help="shipped ids, or paths")
-    one.add_argument("--lengths", type=_lengths, required=True, metavar="N,N,...", help="in tokens")
     one.add_argument(
         "--protocol",
         choices=("fixed-targets", "non-overlapping", "sliding-window", "per-position"),
         default="fixed-targets",
         help="default: fixed-targets",
     )
-    _scaling(one)
-    text = one.add_mutually_exclusive_group()
-    text.add_argument(
-        "--text", default="heldout", metavar="ID", help="default: heldout, fetched if need be"
-    )
-    text.add_argument("--text-file", type=Path, metavar="PATH", help="your own text, UTF-8")
+    _by_length(one)
     one.add_argument(
         "--documents", type=_whole(1), metavar="K", help="as many (default: all; 8 of one text)"
     )
     one.add_argument("--by-source", action="store_true", help="rows for each source, too")
-    one.add_argument("--device", choices=("auto", "cpu", "cuda", "mps"), default="auto")
-    one.add_argument("--out", type=Path, metavar="F.csv", help="write the rows as a table")
-    _json(one)
+    _rows(one)
 
     one = commands.add_parser("corpus", help="fetch and build the training text")
     one.add_argument(
@@ -213,6 +193,23 @@ def _run(one: argparse.ArgumentParser) -> None:
     text.add_argument("--text", default="python-docs", metavar="ID", help="default: python-docs")
     text.add_argument("--text-file", type=Path, metavar="PATH", help="your own text, UTF-8")
     one.add_argument("--device", choices=("auto", "cpu", "cuda", "mps"), default="auto")
+    _json(one)
+
+
+def _by_length(one: argparse.ArgumentParser) -> None:
+    one.add_argument("checkpoints", nargs="+", metavar="CHECKPOINT", help="shipped ids, or paths")
+    one.add_argument("--lengths", type=_lengths, required=True, metavar="N,N,...", help="in tokens")
+    _scaling(one)
+    text = one.add_mutually_exclusive_group()
+    text.add_argument(
+        "--text", default="heldout", metavar="ID", help="default: heldout, fetched if need be"
+    )
+    text.add_argument("--text-file", type=Path, metavar="PATH", help="your own text, UTF-8")
+
+
+def _rows(one: argparse.ArgumentParser) -> None:
+    one.add_argument("--device", choices=("auto", "cpu", "cuda", "mps"), default="auto")
+    one.add_argument("--out", type=Path, metavar="F.csv", help="write the rows as a table")
     _json(one)
 
 

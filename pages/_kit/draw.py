@@ -86,3 +86,12 @@ def charts(
         )
         if words:
             column.caption(words[i])
+
+
+def reporter(place: st.delta_generator.DeltaGenerator, name: str) -> Callable[[float], None]:
+    """Shows how far a computation is; a changed control stops it at the next step."""
+
+    def report(done: float) -> None:
+        place.progress(min(done, 1.0), f"Computing {name}: {done:.0%}")
+
+    return report

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import streamlit as st
 
 from pages._kit import cached, draw, lab, lab_controls, tables
@@ -44,7 +42,7 @@ def show(shipped: dict[str, Checkpoint]) -> None:
     place = st.empty()
     rows = []
     for setting in dict.fromkeys(("", state.setting)):
-        report = _reporter(place, lab.name(config.encoding, setting, chosen.id))
+        report = draw.reporter(place, lab.name(config.encoding, setting, chosen.id))
         rows += cached.losses(chosen, setting, samples, lengths, report)
     place.empty()
     done.add(wanted)
@@ -61,12 +59,3 @@ def show(shipped: dict[str, Checkpoint]) -> None:
     draw.charts(figure, key="lab_live_chart")
     st.caption(figure.caption)
     tables.numbers(frame, key="lab_own")
-
-
-def _reporter(place: st.delta_generator.DeltaGenerator, name: str) -> Callable[[float], None]:
-    """Shows how far a computation is; a changed control stops it at the next step."""
-
-    def report(done: float) -> None:
-        place.progress(min(done, 1.0), f"Computing {name}: {done:.0%}")
-
-    return report

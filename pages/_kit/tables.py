@@ -12,8 +12,6 @@ import streamlit as st
 from viz_core import catalogue, results
 from viz_core.errors import AtlasError
 
-# columns of words; one that is empty throughout would be read as numbers
-WORDS = ("checkpoint", "encoding", "setting", "protocol", "text", "source", "layer", "note")
 NEEDED = {  # columns without which nothing can be drawn
     "perplexity": {
         *("checkpoint", "encoding", "trained_length", "setting", "protocol", "text", "length"),
@@ -58,9 +56,6 @@ def _read(kind: str, marks: tuple[tuple[Path, int, int], ...]) -> pd.DataFrame:
             f"Expected the columns {', '.join(sorted(lost))} in {kind}*.csv; make the tables again "
             "with `make results`."
         )
-    for name in WORDS:
-        if name in rows:
-            rows[name] = rows[name].astype(object).fillna("").astype(str)
     return rows
 
 

@@ -8,6 +8,7 @@ import shlex
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any
 
@@ -51,7 +52,7 @@ def tokenizer(checkpoint: Checkpoint) -> Tokenizer:
     """The tokenizer.json beside the checkpoint, or else the shipped one, if it is the right one."""
     own = checkpoint.path.with_name("tokenizer.json")
     path = own if own.is_file() else catalogue.TOKENIZER
-    pieces = Tokenizer.from_file(str(path))
+    pieces = _pieces(path, native.sha256(path))
     size, wanted = pieces.get_vocab_size(), checkpoint.config.vocabulary
     trained_with = checkpoint.facts.get("tokenizer_sha256")
     if size != wanted or trained_with not in (None, native.sha256(path)):
@@ -61,6 +62,20 @@ def tokenizer(checkpoint: Checkpoint) -> Tokenizer:
             "checkpoint."
         )
     return pieces
+
+
+@lru_cache(maxsize=8)
+def _pieces(path: Path, sha256: str) -> Tokenizer:
+    """One tokenizer for all checkpoints that share it, so that a text is cut into tokens once."""
+    return Tokenizer.from_file(str(path))
+
+
+def checkpoints(names: Sequence[str]) -> list[Checkpoint]:
+    """The checkpoints called `names`; all shipped ones for none. AtlasError where none is."""
+    found = [catalogue.find(name) for name in names] or list(catalogue.shipped().values())
+    if not found:
+        raise AtlasError("Expected checkpoints; there are none. Run `make checkpoints` first.")
+    return found
 
 
 def chosen(name: str, number: int | None, count: int) -> range:

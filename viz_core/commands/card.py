@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from viz_core import cards, catalogue
+from viz_core import cards
 from viz_core.catalogue import Checkpoint
 from viz_core.commands import _shared
 from viz_core.errors import AtlasError, UsageError
@@ -13,12 +13,7 @@ from viz_core.errors import AtlasError, UsageError
 
 def run(options: argparse.Namespace) -> None:
     """Writes each card and prints its path; with --check, AtlasError for the first that differs."""
-    if options.checkpoints:
-        chosen = [catalogue.find(name) for name in options.checkpoints]
-    else:
-        chosen = list(catalogue.shipped().values())
-    if not chosen:
-        raise AtlasError("Expected checkpoints; there are none. Run `make checkpoints` first.")
+    chosen = _shared.checkpoints(options.checkpoints)
     written = [(_place(checkpoint), cards.current(checkpoint)) for checkpoint in chosen]
     for path, text in written:
         now = _read(path)

@@ -10,10 +10,9 @@ from typing import Any
 import torch
 from tqdm import tqdm  # type: ignore[import-untyped]
 
-from viz_core import catalogue, probes, results, texts
+from viz_core import probes, results, texts
 from viz_core.catalogue import Checkpoint
 from viz_core.commands import _shared
-from viz_core.errors import AtlasError
 from viz_core.trace import trace
 
 TEXTS, LENGTH = 4, 512  # passages of Python's manual, and the most tokens of each
@@ -23,12 +22,7 @@ def run(options: argparse.Namespace) -> None:
     """A row per checkpoint: as a table, as JSON, and into `--out`."""
     _shared.check_out(options.out)
     place = _shared.device(options.device)
-    if options.checkpoints:
-        chosen = [catalogue.find(name) for name in options.checkpoints]
-    else:
-        chosen = list(catalogue.shipped().values())
-    if not chosen:
-        raise AtlasError("Expected checkpoints; there are none. Run `make checkpoints` first.")
+    chosen = _shared.checkpoints(options.checkpoints)
     with tqdm(chosen, "checkpoints", disable=None) as bar:
         rows = [_row(checkpoint, place) for checkpoint in bar]
     command = _shared.command_line(sys.argv[1:])
