@@ -30,7 +30,7 @@ def ours(model: Transformer, ids: list[int]) -> list[Found]:
     """(map [head, row, column] in log probability, curve [head, distance]) of each layer."""
     t = trace(model, ids)
     return [
-        (attention.window(t, n, pixels=PIXELS).value, decay.by_distance([t], n).value)
+        (attention.window(t, n, pixels=PIXELS).value, decay.by_distance([decay.part(t, n)]).value)
         for n in range(len(t.layers))
     ]
 
@@ -77,7 +77,7 @@ def _curve(a: Tensor) -> npt.NDArray[np.float64]:
         row = logs.sum(-1).double()  # float32: several times as fast
         wide = F.pad(logs.flip(-1), (0, size - 1))  # skewed below: distances line up in columns
         skewed = wide.as_strided((size, size), (wide.stride(0) - 1, 1), size - 1)
-        fits.append(decay._fit(skewed.sum(0).double()[None], row[None])[0])
+        fits.append(decay.fit(skewed.sum(0).double()[None].numpy(), row[None].numpy())[0])
     fit, pairs = np.stack(fits), size - np.arange(size)
     shown = max(2, int((pairs >= min(decay.FLOOR, size // 4)).sum()))
     fit = fit[:, :shown]

@@ -91,7 +91,7 @@ RANGES: list[tuple[Range | None, Range | None, int]] = [
 ]
 
 
-@pytest.mark.parametrize("cells", [1, kernels.BLOCK_CELLS], ids=["8 rows", "one block"])
+@pytest.mark.parametrize("cells", [1, kernels.BLOCK_CELLS], ids=["small tiles", "large ones"])
 @pytest.mark.parametrize(("rows", "columns", "pixels"), RANGES)
 @each_variant
 def test_cells_are_dense_means_with_their_counts(

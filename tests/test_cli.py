@@ -242,12 +242,13 @@ def test_decay_prints_fit_and_law_per_head(
     passes = [trace.trace(model, p.ids) for p in texts.passages("python-docs", 80, 5, tokenizer)]
     for c in about["curves"]:
         layer, head = c["layer"] - 1, c["head"] - 1
-        curve = decay.by_distance(passes, layer)
-        law = decay.law(passes, layer, len(curve.pairs))
+        parts = [decay.part(t, layer) for t in passes]
+        curve = decay.by_distance(parts)
+        law = decay.law(parts, model.encoding, model.config.scale, len(curve.pairs))
         assert law is not None
         np.testing.assert_allclose(c["curve"], curve.value[head], rtol=1e-5, atol=1e-6)
         np.testing.assert_allclose(c["law"], curve.aligned(law)[head], rtol=1e-5, atol=1e-6)
-        assert c["slope"] == pytest.approx(decay.slope(passes, layer)[head])
+        assert c["slope"] == pytest.approx(decay.slope(parts)[head])
         assert c["nominal"] == -(2.0 ** (-4 * c["head"]))
         assert about["pairs"] == curve.pairs.tolist()
     lines = out.read_text(encoding="utf-8").splitlines()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 import torch
 from torch import Tensor
@@ -84,13 +86,70 @@ def test_the_fused_path_equals_the_blocked_one(
     torch.testing.assert_close(sums, lse, atol=1e-9, rtol=0)
 
 
-def test_without_a_band_the_fused_path_is_plainly_causal() -> None:
+@pytest.mark.parametrize("rows", [1, 7, KEYS, 2048])
+def test_without_a_band_the_fused_path_is_plainly_causal(
+    rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kernels, "CAUSAL_ROWS", rows)
     q, k, v = qkv(KEYS, 2)
     out, lse = kernels.blocked(q, k, v, kernels.band(encoding("nope"), KEYS, q), 0.3)
     fused, sums = kernels.fused_with_lse(q, k, v, None, 0.3)
     torch.testing.assert_close(kernels.fused(q, k, v, None, 0.3), out, atol=1e-9, rtol=0)
     torch.testing.assert_close(fused, out, atol=1e-9, rtol=0)
     torch.testing.assert_close(sums, lse, atol=1e-9, rtol=0)
+
+
+@pytest.mark.parametrize("name", ["alibi", "nope", None])
+@pytest.mark.parametrize("attend", [kernels.fused_with_lse, kernels.blocked])
+def test_steps_add_up_to_the_pairs_and_can_cancel(
+    attend: Callable[..., object], name: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for rows in ("FUSED_ROWS", "CAUSAL_ROWS"):
+        monkeypatch.setattr(kernels, rows, 5)
+    monkeypatch.setattr(kernels, "BLOCK_CELLS", 1)
+    q, k, v = qkv(KEYS, 2)
+    if name is None and attend is kernels.blocked:
+        pytest.skip("the plain path has no way without a band")
+    strip = None if name is None else kernels.band(encoding(name), KEYS, q).detach()
+    steps = list[int]()
+    attend(q, k, v, strip, 0.3, steps.append)
+    assert sum(steps) == KEYS * (KEYS + 1) // 2 and len(steps) > 2
+
+    def stop(pairs: int) -> None:
+        raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        attend(q, k, v, strip, 0.3, stop)
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_the_gpu_kernel_takes_these_arguments_and_gives_these_shapes(masked: bool) -> None:
+    """On torch's meta device, which has shapes but no numbers: it needs no GPU."""
+    q = torch.empty(1, HEADS, 37, 32, device="meta")
+    k = torch.empty(1, HEADS, 51, 32, device="meta")
+    mask = torch.empty(1, 1, 37, 51, device="meta") if masked else None
+    out, lse = kernels._on_cuda(q, k, k, mask, False, 0.3)
+    assert out.shape == q.shape and lse.shape == (1, HEADS, 37)
+
+
+NO_GPU = "needs an NVIDIA GPU: torch.cuda is not available here"
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason=NO_GPU)
+@pytest.mark.parametrize("name", ["alibi", "t5", "nope", None])
+@pytest.mark.parametrize("keys", [37, 600, 2049])
+def test_on_a_gpu_the_fused_path_equals_the_plain_one_in_float64(
+    name: str | None, keys: int
+) -> None:
+    generator = torch.Generator().manual_seed(0)
+    q, k, v = torch.randn(3, 1, HEADS, keys, 32, generator=generator, dtype=torch.float64)
+    strip = kernels.band(encoding(name or "nope"), keys, q).detach()
+    out, lse = kernels.blocked(q, k, v, strip, 0.3)
+    there = [t.float().cuda() for t in (q, k, v)]
+    band = None if name is None else strip.float().cuda()
+    fused, sums = kernels.fused_with_lse(*there, band, 0.3)
+    torch.testing.assert_close(fused.cpu().double(), out, atol=1e-5, rtol=0)
+    torch.testing.assert_close(sums.cpu().double(), lse, atol=1e-5, rtol=0)
 
 
 @pytest.mark.parametrize("name", ["alibi", "t5"])

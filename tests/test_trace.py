@@ -144,10 +144,11 @@ def largest(variant: str, length: int, pixels: int) -> int:
         trace = traces.trace(made, ids)
         attention.window(trace, 1, pixels=pixels)
         attention.log_window(trace, 1, pixels=pixels, centred=True)
-        decay.by_distance([trace], 1)
-        decay.slope([trace], 1)
+        parts = [decay.part(trace, 1)]
+        decay.by_distance(parts)
+        decay.slope(parts)
+        decay.law(parts, trace.encoding, trace.scale, length)
         decay.mean_probability(trace, 1)
-        decay.law([trace], 1, length)
     return seen.bytes
 
 

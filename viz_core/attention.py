@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from types import EllipsisType
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
-from viz_core import decay, kernels, pooling
+from viz_core import cells, decay, log_means
 from viz_core.errors import LengthError
+from viz_core.progress import Progress, ignore
 from viz_core.trace import Trace
-from viz_core.types import SINK, Kind, Range, Window
+from viz_core.types import SINK, Kind, Pooling, Range, Window
 
 
 def window(
@@ -27,25 +26,25 @@ def window(
     columns: Range | None = None,
     pixels: int = 512,
     heads: slice = slice(None),
+    pooling: Pooling = "mean",
+    progress: Progress = ignore,
 ) -> Window:
-    """Mean probability over cells, in log space: exact token by token where the range allows.
+    """The log of each cell's mean probability, or of its largest one (`pooling` "max").
 
     `rows`, `columns` default to the whole map. Cells are the smallest that keep both sides within
-    `pixels`. Raises LengthError for an empty range or one outside the text.
+    `pixels`: single tokens where the range allows. `progress` may raise, to cancel. Raises
+    LengthError for an empty range or one outside the text.
     """
     rows, columns = _checked(trace, rows, columns)
     cell = _cell(rows, columns, pixels)
-    total, count = _empty(trace, rows, columns, cell, heads)
-    for a, b, end in _blocks(trace, rows, columns, cell, heads):
-        logs = trace.log_attention(layer, (a, b), (columns[0], end), heads)
-        pairs = _pairs((a, b), (columns[0], end), cell)
-        pooled = torch.logsumexp(_cells(logs, cell), dim=(-3, -1)) if cell > 1 else logs
-        place = _place(a - rows[0], pairs, cell)
-        total[place] = torch.logaddexp(total[place], pooled)
-        count[place] += pairs
-    known = count.to(total)
-    value = torch.where(known > 0, total - torch.log(known), -math.inf)
-    return Window(_array(value), count.numpy(), rows, columns, cell)
+    count = cells.counts(rows, columns, cell)
+    if cell == 1:
+        value = trace.log_attention(layer, rows, columns, heads)
+    else:
+        value = cells.pool(trace, layer, rows, columns, cell, heads, pooling == "max", progress)
+        if pooling == "mean":
+            value = torch.where(count.to(value) > 0, value - count.to(value).log(), -math.inf)
+    return Window(_array(value), count.numpy(), rows, columns, cell, pooling=pooling)
 
 
 def log_window(
@@ -67,7 +66,7 @@ def log_window(
     rows, columns = _checked(trace, rows, columns)
     cell = _cell(rows, columns, pixels)
     centre = decay.row_means(trace, layer, sink)[heads] if centred else None
-    value, count = pooling.mean_logs(trace, layer, rows, columns, cell, heads, centre)
+    value, count = log_means.mean_logs(trace, layer, rows, columns, cell, heads, centre)
     kind: Kind = "centred" if centred else "log"
     return Window(_array(value), count.numpy(), rows, columns, cell, kind)
 
@@ -85,25 +84,27 @@ def mean(windows: Sequence[Window]) -> Window:
 
 
 def coarser(window: Window, factor: int) -> Window:
-    """The same rectangle in cells `factor` times as wide: means of the cells, weighted by pairs."""
+    """The same rectangle in cells `factor` times as wide: means of the cells, weighted by pairs
+    (the largest of the cells, where pooling was by "max")."""
     rows, columns = window.count.shape
     pad = ((0, -rows % factor), (0, -columns % factor))
-    linear = (
-        np.exp(window.value.astype(np.float64)) if window.kind == "probability" else window.value
-    )
-    total = np.where(window.count > 0, linear * window.count, 0.0)
 
-    def pooled(x: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        x = np.pad(x, ((0, 0),) * (x.ndim - 2) + pad)
+    def cells_of(x: npt.NDArray[Any], fill: float) -> npt.NDArray[Any]:
+        """x [..., row, column] as [..., row, row within, column, column within]."""
+        x = np.pad(x, ((0, 0),) * (x.ndim - 2) + pad, constant_values=fill)
         shape = (*x.shape[:-2], x.shape[-2] // factor, factor, x.shape[-1] // factor, factor)
-        summed: npt.NDArray[Any] = x.reshape(shape).sum(axis=(-3, -1))
-        return summed
+        return x.reshape(shape)
 
-    count = pooled(window.count)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        value = pooled(total) / count
-        if window.kind == "probability":
-            value = np.where(count > 0, np.log(value), -np.inf)
+    count = cells_of(window.count, 0).sum(axis=(-3, -1))
+    logs = window.kind == "probability"
+    if window.pooling == "max":
+        value = cells_of(window.value, -np.inf).max(axis=(-3, -1))
+    else:
+        linear = np.exp(window.value.astype(np.float64)) if logs else window.value
+        total = cells_of(np.where(window.count > 0, linear * window.count, 0.0), 0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            value = total.sum(axis=(-3, -1)) / count
+            value = np.where(count > 0, np.log(value), -np.inf) if logs else value
     return replace(window, value=value.astype(np.float32), count=count, cell=window.cell * factor)
 
 
@@ -131,58 +132,6 @@ def _cell(rows: Range, columns: Range, pixels: int) -> int:
     if pixels < 1:
         raise LengthError(f"Expected at least 1 pixel; got {pixels}.")
     return math.ceil(max(rows[1] - rows[0], columns[1] - columns[0]) / pixels)
-
-
-def _blocks(
-    trace: Trace, rows: Range, columns: Range, cell: int, heads: slice
-) -> Iterator[tuple[int, int, int]]:
-    """(first row, last row, last column that is not wholly masked) of each block.
-
-    A block is whole rows of cells or, where one is too large to hold, a part of one.
-    """
-    per_row = len(trace.layers[0].q[heads]) * (columns[1] - columns[0])
-    step = max(8, kernels.BLOCK_CELLS // max(per_row, 1))
-    group = max(cell, step // cell * cell)
-    for first in range(rows[0], rows[1], group):
-        last = min(first + group, rows[1])
-        for a in range(first, last, min(step, group)):
-            b = min(a + min(step, group), last)
-            yield a, b, min(columns[1], max(b, columns[0] + 1))
-
-
-def _empty(
-    trace: Trace, rows: Range, columns: Range, cell: int, heads: slice
-) -> tuple[Tensor, Tensor]:
-    """What blocks are added to: logs of no probability [head, row, column], and no pairs."""
-    shape = [math.ceil((b - a) / cell) for a, b in (rows, columns)]
-    q = trace.layers[0].q[heads]
-    return q.new_full((len(q), *shape), -math.inf), torch.zeros(shape, dtype=torch.int64)
-
-
-def _place(row: int, pairs: Tensor, cell: int) -> tuple[EllipsisType, slice, slice]:
-    """Where the cells of a block belong that starts `row` rows below the window's first."""
-    first = row // cell
-    return ..., slice(first, first + pairs.shape[0]), slice(0, pairs.shape[1])
-
-
-def _cells(logs: Tensor, cell: int) -> Tensor:
-    """[head, query, key] as [head, row, query in cell, column, key in cell], padded at the ends."""
-    high = min(cell, logs.shape[-2])  # fewer queries than a cell's: a part of one row of cells
-    pad = (0, -logs.shape[-1] % cell, 0, -logs.shape[-2] % high)
-    padded = F.pad(logs, pad, value=-math.inf)
-    cells: Tensor = padded.unflatten(-1, (-1, cell)).unflatten(-3, (-1, high))
-    return cells
-
-
-def _pairs(rows: Range, columns: Range, cell: int) -> Tensor:
-    """Unmasked pairs in each cell: [row, column], int64, from the positions alone."""
-    query = torch.arange(*rows)[:, None]
-    first = torch.arange(*columns, cell)[None]
-    size = (columns[1] - first).clamp(max=cell)
-    per_query = torch.minimum((query - first + 1).clamp(min=0), size)
-    high = min(cell, len(per_query))
-    padded = F.pad(per_query, (0, 0, 0, -len(per_query) % high))
-    return torch.stack(padded.split(high)).sum(dim=1)
 
 
 def _array(value: Tensor) -> npt.NDArray[np.float32]:

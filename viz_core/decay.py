@@ -9,15 +9,17 @@ rows, and both come without the N x N map: a cross-correlation (FFT) and prefix 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
-from viz_core import kernels
+from viz_core import cells
+from viz_core.encodings import PositionEncoding
 from viz_core.errors import LengthError
+from viz_core.progress import Progress, ignore
 from viz_core.trace import Trace
 from viz_core.types import SINK, Curve
 
@@ -26,32 +28,85 @@ FLOOR = 200  # pairs below which a distance is not shown
 Array = npt.NDArray[np.float64]
 
 
-def by_distance(traces: Sequence[Trace], layer: int, sink: int = SINK, floor: int = FLOOR) -> Curve:
-    """The row-fixed-effects curve of all heads of `layer`, mean over `traces` of equal length."""
-    fits = np.stack([_fit(*_sums(t, layer, sink)) for t in traces])  # [text, head, distance]
+@dataclass(frozen=True)
+class Part:
+    """What one text says of one layer: what curves, slopes and laws over several texts need.
+
+    fit [head, distance], nats, b(0) = 0; pull [head] and weight, whose quotient is the slope;
+    query, key [head, channel], the means before the encoding turned them.
+    """
+
+    fit: Array
+    pull: Array
+    weight: float
+    query: Tensor
+    key: Tensor
+    length: int
+    sink: int
+
+
+def part(trace: Trace, layer: int, sink: int = SINK) -> Part:
+    """One text's part of the row-fixed-effects fits of all heads of `layer`.
+
+    Raises LengthError for a text without two keys after the first `sink`.
+    """
+    diagonal, row = (x.cpu().double().numpy() for x in _sums(trace, layer, sink))
+    d = np.arange(row.shape[1])
+    positions = torch.arange(trace.length, device=trace.strip.device)
+    query, key = (
+        trace.encoding.unrotate(x, positions, trace.length).mean(dim=1)
+        for x in trace.layers[layer][:2]
+    )
+    return Part(
+        fit=fit(diagonal, row),
+        pull=diagonal @ d - row @ (d / 2),  # a row's distances 0 .. m have the mean m / 2
+        weight=float(np.sum(d * (d + 1.0) * (d + 2.0) / 12)),
+        query=query,
+        key=key,
+        length=trace.length,
+        sink=sink,
+    )
+
+
+def by_distance(parts: Sequence[Part], floor: int = FLOOR) -> Curve:
+    """The row-fixed-effects curve of all heads of a layer, mean over texts of equal length.
+
+    Distances with fewer than `floor` pairs are left out.
+    """
+    fits = np.stack([p.fit for p in parts])  # [text, head, distance]
     size = fits.shape[-1]
-    pairs = (size - np.arange(size)) * len(traces)
+    pairs = (size - np.arange(size)) * len(parts)
     floor = min(floor, int(pairs[0]) // 4)  # in short texts every distance has few
     shown = max(2, int((pairs >= floor).sum()))
     fits, pairs = fits[..., :shown], pairs[:shown]
     fits = fits - np.average(fits, axis=-1, weights=pairs)[..., None]  # the constant is arbitrary
     spread = fits.std(axis=0, ddof=1) if len(fits) > 1 else np.full(fits.shape[1:], np.nan)
-    return Curve(fits.mean(axis=0), spread / len(fits) ** 0.5, pairs, len(fits), sink)
+    return Curve(fits.mean(axis=0), spread / len(fits) ** 0.5, pairs, len(fits), parts[0].sink)
 
 
-def slope(traces: Sequence[Trace], layer: int, sink: int = SINK) -> Array:
+def slope(parts: Sequence[Part]) -> Array:
     """The row-fixed-effects slope of log-attention per token of distance: [head], nats.
 
-    Least squares of log A on d within rows, over all pairs of all traces; -m_h for pure ALiBi.
+    Least squares of log A on d within rows, over all pairs of all texts; -m_h for pure ALiBi.
     """
-    top: Array | float = 0.0
-    bottom = 0.0
-    for t in traces:
-        diagonal, row = (x.cpu().double().numpy() for x in _sums(t, layer, sink))
-        d = np.arange(row.shape[1])
-        top = top + diagonal @ d - row @ (d / 2)  # a row's distances 0 .. m have the mean m / 2
-        bottom += float(np.sum(d * (d + 1.0) * (d + 2.0) / 12))
-    return np.asarray(top / bottom)
+    pulls = np.stack([p.pull for p in parts])
+    return np.asarray(pulls.sum(axis=0) / sum(p.weight for p in parts))
+
+
+def law(
+    parts: Sequence[Part], encoding: PositionEncoding, scale: float, distances: int
+) -> Array | None:
+    """The encoding's own curve at 0 .. distances - 1: [head, distance], up to a constant.
+
+    For RoPE from the mean q and k over the texts; None where an encoding has no law. `scale` is
+    what the model multiplies dot products by.
+    """
+    query = torch.stack([p.query for p in parts]).mean(dim=0)
+    key = torch.stack([p.key for p in parts]).mean(dim=0)
+    # all of the text's distances: where the law depends on the length (dynamic NTK), on this one
+    span = torch.arange(max(distances, parts[0].length), device=query.device)
+    curve = encoding.law(span, query, key, scale)
+    return None if curve is None else curve[:, :distances].detach().double().cpu().numpy()
 
 
 def row_means(trace: Trace, layer: int, sink: int = SINK) -> Tensor:
@@ -67,46 +122,27 @@ def row_means(trace: Trace, layer: int, sink: int = SINK) -> Tensor:
     return torch.cat((early, late.to(lse) - lse[:, sink:]), dim=-1)
 
 
-def mean_probability(trace: Trace, layer: int) -> Array:
-    """The plain mean of A over all pairs at each distance: [head, distance], all keys, blocked.
+def mean_probability(trace: Trace, layer: int, progress: Progress = ignore) -> Array:
+    """The plain mean of A over all pairs at each distance: [head, distance], all keys.
 
-    Biased: short rows have larger probabilities and only small distances.
+    Biased: short rows have larger probabilities and only small distances. `progress` may raise,
+    to cancel.
     """
     n, heads = trace.length, len(trace.layers[layer].q)
-    total = torch.zeros(heads, n, dtype=torch.float64, device=trace.strip.device)
-    for a, b in kernels.row_blocks((0, n), heads * n):
-        p = trace.log_attention(layer, (a, b), (0, b), slice(None)).exp().flip(-1)
-        rows = b - a
-        # one column further left for each row down: distances line up, zeros fill the ends
-        p = F.pad(p, (0, rows - 1)).contiguous()
-        stride = p.stride()
-        skewed = p.as_strided((heads, rows, b), (stride[0], stride[1] - 1, 1), rows - 1)
-        total[:, :b] += skewed.sum(dim=1, dtype=torch.float64)
-    counted: Array = (total / torch.arange(n, 0, -1, device=total.device)).cpu().numpy()
+    total = torch.zeros(heads, n, dtype=torch.float64)
+    for h in range(heads):
+        one = cells.head(trace, layer, h)
+        for a, b in cells.spans((0, n), 1, cells.QUERIES):
+            rows = b - a
+            # [query, key], the last query first: moved one column further right for each row
+            # down, distances line up, and the zeros at the ends are of no pair
+            block = one.queries.new_zeros(rows, b + rows - 1)
+            block[:, :b] = one.logits((a, b), (0, b)).T.exp2_()
+            skewed = block.as_strided((rows, b + rows - 1), (b + rows - 2, 1))
+            total[h, :b] += skewed.sum(dim=0)[:b].flip(0).cpu()
+            progress((h + (b / n) ** 2) / heads)
+    counted: Array = (total / torch.arange(n, 0, -1)).numpy()
     return counted
-
-
-def law(traces: Sequence[Trace], layer: int, distances: int) -> Array | None:
-    """The encoding's own curve at 0 .. distances - 1: [head, distance], up to a constant.
-
-    For RoPE from the mean q and k of the traces, turned back by their positions; None where an
-    encoding has no law.
-    """
-    encoding, scale = traces[0].encoding, traces[0].scale
-    query, key = (
-        torch.stack([_unrotated(t, t.layers[layer][i]).mean(dim=1) for t in traces]).mean(dim=0)
-        for i in (0, 1)
-    )
-    # all of the text's distances: where the law depends on the length (dynamic NTK), on this one
-    span = torch.arange(max(distances, traces[0].length), device=query.device)
-    curve = encoding.law(span, query, key, scale)
-    return None if curve is None else curve[:, :distances].detach().double().cpu().numpy()
-
-
-def _unrotated(trace: Trace, x: Tensor) -> Tensor:
-    """Queries or keys [head, position, channel] as they were before the encoding turned them."""
-    positions = torch.arange(trace.length, device=x.device)
-    return trace.encoding.unrotate(x, positions, trace.length)
 
 
 def _sums(trace: Trace, layer: int, sink: int) -> tuple[Tensor, Tensor]:
@@ -149,18 +185,19 @@ def _late(trace: Trace, layer: int, sink: int) -> tuple[Tensor, Tensor, Tensor]:
     return q.to(place, torch.float64), late, bias
 
 
-def _fit(diagonal: Tensor, row: Tensor) -> Array:
+def fit(diagonal: Array, row: Array) -> Array:
     """Least squares of y = alpha_i + b(d) from its sums; b(0) = 0. [head, distance].
+
+    `diagonal` [head, distance] holds the sums of y along diagonals, `row` [head, m] along rows.
 
     Row m holds the distances 0 .. m, so the normal equations of d and d + 1 differ by one row:
     n(d+1) (b(d+1) - b(d)) = delta(d) - g(d), where n(d) pairs are at distance d, delta(d) is b(d)
     less the mean of b(0) .. b(d), and g(d) = Y(d) - Y(d+1) - rowmean(d). The products in that
     recursion telescope, which leaves two running sums.
     """
-    y, rows = diagonal.cpu().numpy(), row.cpu().numpy()
-    d = np.arange(y.shape[1])
-    g = y[:, :-1] - y[:, 1:] - (rows / (d + 1))[:, :-1]
-    delta = np.zeros_like(y)
+    d = np.arange(diagonal.shape[1])
+    g = diagonal[:, :-1] - diagonal[:, 1:] - (row / (d + 1))[:, :-1]
+    delta = np.zeros_like(diagonal)
     delta[:, 1:] = -np.cumsum((d[:-1] + 1) * g, axis=1) / ((d[1:] + 1) * (len(d) - d[1:]))
-    fit: Array = delta + np.cumsum(delta / np.maximum(d, 1), axis=1)
-    return fit
+    curve: Array = delta + np.cumsum(delta / np.maximum(d, 1), axis=1)
+    return curve

@@ -6,7 +6,7 @@ never make anything of size N x N, except in training through a bias that is its
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import torch
 from torch import Tensor
@@ -16,6 +16,19 @@ from viz_core.encodings import PositionEncoding
 
 BLOCK_CELLS = 1 << 19  # logits in flight, 2 MB in float32: past the cache, blocks get much slower
 FUSED_ROWS = 256  # queries in one call of the fused kernel: the triangle above them is wasted
+CAUSAL_ROWS = 2048  # the same without a band, where nothing is wasted but a step should be short
+
+Step = Callable[[int], None]  # told how many pairs of tokens were just done; may raise, to cancel
+
+
+def ignore(pairs: int) -> None:
+    """A Step for work that no one watches."""
+
+
+def pairs(queries: int, keys: int) -> int:
+    """How many pairs there are of the last `queries` of `keys` positions and a key not after."""
+    before = keys - queries
+    return (keys * (keys + 1) - before * (before + 1)) // 2
 
 
 def band(encoding: PositionEncoding, count: int, like: Tensor) -> Tensor:
@@ -70,24 +83,60 @@ def fused(q: Tensor, k: Tensor, v: Tensor, strip: Tensor | None, scale: float) -
 
 
 def fused_with_lse(
-    q: Tensor, k: Tensor, v: Tensor, strip: Tensor | None, scale: float
+    q: Tensor, k: Tensor, v: Tensor, strip: Tensor | None, scale: float, step: Step = ignore
 ) -> tuple[Tensor, Tensor]:
     """`fused` and the log-normaliser of each row, lse [batch, head, query]; four dimensions only.
 
-    From torch's CPU kernel, which has both; on other devices `blocked` does the work.
+    From torch's kernels for CPU and CUDA (there not in float64), which have both; elsewhere
+    `blocked` does the work.
     """
-    if q.device.type != "cpu":
-        return blocked(q, k, v, _unbiased(k) if strip is None else strip, scale)
-    kernel = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
+    kernel = _KERNELS.get(q.device.type)
+    if kernel is None or (kernel is _on_cuda and q.dtype == torch.float64):
+        return blocked(q, k, v, _unbiased(k) if strip is None else strip, scale, step)
+    outs, lses = [], []
     if strip is None:
-        out, lse = kernel(q, k, v, 0.0, True, attn_mask=None, scale=scale)
-        return out, lse
-    parts = [
-        kernel(*qkv, 0.0, False, attn_mask=mask, scale=scale)
-        for *qkv, mask in _from_below(q, k, v, strip)
-    ]
-    outs, lses = zip(*parts, strict=True)
-    return torch.cat([o.flip(2) for o in outs], dim=2), torch.cat([s.flip(2) for s in lses], dim=2)
+        for a in range(0, q.shape[2], CAUSAL_ROWS):
+            b = min(a + CAUSAL_ROWS, q.shape[2])
+            out, lse = kernel(q[:, :, a:b], k[:, :, a:b], v[:, :, a:b], None, True, scale)
+            if a:  # and the keys before, which all of these queries see
+                old, before = kernel(q[:, :, a:b], k[:, :, :a], v[:, :, :a], None, False, scale)
+                total = torch.logaddexp(lse, before)
+                out = out * (lse - total).exp()[..., None]
+                out += old * (before - total).exp()[..., None]
+                lse = total
+            outs.append(out)
+            lses.append(lse)
+            step(pairs(b - a, b))
+    else:
+        for rows, keys, values, mask in _from_below(q, k, v, strip):
+            out, lse = kernel(rows, keys, values, mask, False, scale)
+            outs.append(out.flip(2))
+            lses.append(lse.flip(2))
+            step(pairs(*mask.shape[-2:]))
+    return torch.cat(outs, dim=2), torch.cat(lses, dim=2)
+
+
+def _on_cpu(
+    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal: bool, scale: float
+) -> tuple[Tensor, Tensor]:
+    kernel = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
+    out, lse = kernel(q, k, v, 0.0, causal, attn_mask=mask, scale=scale)
+    return out, lse
+
+
+def _on_cuda(
+    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, causal: bool, scale: float
+) -> tuple[Tensor, Tensor]:
+    """The memory-efficient kernel: flash attention there takes neither float32 nor a bias."""
+    if mask is not None:  # its rows have to begin at aligned addresses
+        keys = mask.shape[-1]
+        mask = F.pad(mask, (0, -keys % 8))[..., :keys].expand(*q.shape[:3], keys)
+    kernel = torch.ops.aten._scaled_dot_product_efficient_attention
+    out, lse, *_ = kernel(q, k, v, mask, True, 0.0, causal, scale=scale)
+    return out, lse[..., : q.shape[2]]  # padded to whole warps
+
+
+_KERNELS = {"cpu": _on_cpu, "cuda": _on_cuda}
 
 
 def _from_below(
@@ -115,7 +164,9 @@ def _unbiased(k: Tensor) -> Tensor:
     return F.pad(k.new_zeros(1, keys), (0, keys - 1), value=float("-inf"))
 
 
-def blocked(q: Tensor, k: Tensor, v: Tensor, strip: Tensor, scale: float) -> tuple[Tensor, Tensor]:
+def blocked(
+    q: Tensor, k: Tensor, v: Tensor, strip: Tensor, scale: float, step: Step = ignore
+) -> tuple[Tensor, Tensor]:
     """Attention in blocks of rows: (output like q, lse [..., head, query]); the reference path.
 
     q [..., head, query, channel]; k, v [..., head, key, channel]; queries are the last of the
@@ -135,4 +186,5 @@ def blocked(q: Tensor, k: Tensor, v: Tensor, strip: Tensor, scale: float) -> tup
         total = weights.sum(dim=-1, keepdim=True)
         lse[..., a:b] = (top + total.log()).squeeze(-1)
         out[..., a:b, :] = weights @ v[..., :seen, :] / total
+        step(pairs(b - a, seen))
     return out, lse

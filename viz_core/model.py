@@ -7,6 +7,7 @@ them at the same size. Shapes: b batch, n position, w width, h head, c channel o
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -16,6 +17,7 @@ from torch.nn import functional as F
 
 from viz_core import encodings, kernels
 from viz_core.encodings import Geometry, PositionEncoding
+from viz_core.kernels import Step
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,7 @@ class Block(nn.Module):
         past: Layer | None,
         strip: Tensor | None,
         trace: bool,
+        step: Step,
     ) -> tuple[Tensor, Layer]:
         """x [b, n, w] to the same shape; `strip` is the band of bias and mask, if one is needed."""
         qkv = self.qkv(self.norm1(x)).unflatten(-1, (3, self.heads, -1))  # [b, n, 3, h, c]
@@ -93,7 +96,7 @@ class Block(nn.Module):
             k, v = torch.cat((past.k, k), dim=2), torch.cat((past.v, v), dim=2)
         lse = None
         if trace:
-            mixed, lse = kernels.fused_with_lse(q, k, v, strip, self.scale)
+            mixed, lse = kernels.fused_with_lse(q, k, v, strip, self.scale, step)
         else:
             mixed = kernels.fused(q, k, v, strip, self.scale)
         x = x + self.out(mixed.transpose(1, 2).flatten(2))  # [b, n, h * c] back to [b, n, w]
@@ -133,8 +136,29 @@ class Transformer(nn.Module):
 
         `past` is the `layers` of an earlier call, whose positions these tokens follow. `trace`
         fills lse. Without `head` the logits are left empty: at long n they are the largest thing
-        here, and a trace needs none. Without `keep`, `layers` are left out, and what one layer
-        computed is gone before the next begins. Memory is linear in n.
+        here, and a trace needs none. Without `keep`, `layers` are left out. Memory is linear in n.
+        """
+        layers = []
+        for stream, layer in self.each_layer(tokens, past, trace):
+            x = stream
+            if keep:
+                layers.append(layer)
+            del layer
+        x = self.norm(x)
+        logits = x @ self.embedding.weight.T if head else x.new_empty(*x.shape[:2], 0)
+        return Output(x, logits, tuple(layers))
+
+    def each_layer(
+        self,
+        tokens: Tensor,
+        past: tuple[Layer, ...] | None = None,
+        trace: bool = False,
+        step: Step = kernels.ignore,
+    ) -> Iterator[tuple[Tensor, Layer]]:
+        """(the stream after it [b, n, w], what it computed) of one layer after the other.
+
+        What the caller doesn't keep is gone before the next layer begins. With `trace`, `step`
+        hears of the work within a layer too, as `kernels.fused_with_lse` says.
         """
         start = 0 if past is None else past[0].k.shape[2]
         count = start + tokens.shape[1]
@@ -144,13 +168,8 @@ class Transformer(nn.Module):
         strip = None
         if past is not None or self.encoding.bias(positions[:1]) is not None:
             strip = kernels.band(self.encoding, count, x)
-        layers = []
         for i, block in enumerate(self.blocks):
             before = None if past is None else past[i]
-            x, layer = block(x, positions, self.encoding, before, strip, trace)
-            if keep:
-                layers.append(layer)
+            x, layer = block(x, positions, self.encoding, before, strip, trace, step)
+            yield x, layer
             del layer
-        x = self.norm(x)
-        logits = x @ self.embedding.weight.T if head else x.new_empty(*x.shape[:2], 0)
-        return Output(x, logits, tuple(layers))

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from viz_core import attention, decay
-from viz_core import trace as traces
-from viz_core.model import Transformer
-from viz_core.types import Curve, Kind, Window
+from viz_core.progress import Progress, ignore, within
+from viz_core.trace import Trace
+from viz_core.types import Curve, Kind, Pooling, Range, Window
 
 
 @dataclass(frozen=True)
@@ -31,36 +31,47 @@ class Survey:
         )
 
 
+Tracer = Callable[[Sequence[int], Progress], Trace]
+FORWARD = {"probability": 0.55, "log": 0.95, "centred": 0.95}  # its share of the time, about
+
+
 def survey(
-    model: Transformer,
+    tracer: Tracer,
     texts: Sequence[Sequence[int]],
     kind: Kind = "probability",
     pixels: int = 512,
-    progress: Callable[[float], None] = lambda done: None,
+    pooling: Pooling = "mean",
+    progress: Progress = ignore,
 ) -> Survey:
     """Maps of `kind` and curves of all layers over `texts` (token ids, of one length).
 
-    "probability" maps are of the first text alone; the others, and the curves, are means over
-    all. `progress(done)` is called with 0 .. 1 between steps and may raise, to cancel.
-    Raises LengthError and TextError as `trace.trace` does.
+    `tracer(ids, progress)` makes a text's trace, or has kept it; one at a time is held here.
+    "probability" maps are of the first text alone, pooled by `pooling`; the others, and the
+    curves, are means over all texts. `progress` may raise, to cancel. Raises LengthError and
+    TextError as `trace.trace` does.
     """
-    layers = model.config.layers
-    steps = len(texts) * (layers + 1)
-    passes, windows = [], list[list[Window]]()
+    windows, parts = list[list[Window]](), list[list[decay.Part]]()
+    progress(0.0)
     for t, ids in enumerate(texts):
-        progress(t * (layers + 1) / steps)
-        one = traces.trace(model, ids)
-        passes.append(one)
-        maps = []
-        for layer in range(layers):
-            progress((t * (layers + 1) + layer + 1) / steps)
-            if kind == "probability" and t == 0:
-                maps.append(attention.window(one, layer, pixels=pixels))
-            elif kind != "probability":
-                centred = kind == "centred"
-                maps.append(attention.log_window(one, layer, pixels=pixels, centred=centred))
-        windows.append(maps)
-    curves = tuple(decay.by_distance(passes, layer) for layer in range(layers))
+        here = within(progress, t / len(texts), (t + 1) / len(texts))
+        mapped = t == 0 or kind != "probability"
+        share = FORWARD[kind] if mapped else 1.0
+        one = tracer(ids, within(here, 0.0, share))
+        layers = range(len(one.layers))
+        parts.append([decay.part(one, layer) for layer in layers])
+        if mapped:
+            windows.append([])
+        for layer in layers if mapped else ():
+            first = share + (1 - share) * layer / len(layers)
+            step = within(here, first, first + (1 - share) / len(layers))
+            if kind == "probability":
+                w = attention.window(one, layer, pixels=pixels, pooling=pooling, progress=step)
+            else:
+                w = attention.log_window(one, layer, pixels=pixels, centred=kind == "centred")
+            windows[-1].append(w)
+            step(1.0)
+    by_layer = list(zip(*parts, strict=True))
+    curves = tuple(decay.by_distance(some) for some in by_layer)
     seen = curves[0].value.shape[1]
     progress(1.0)
     return Survey(
@@ -68,6 +79,37 @@ def survey(
         if kind == "probability"
         else tuple(attention.mean(column) for column in zip(*windows, strict=True)),
         curves=curves,
-        laws=tuple(decay.law(passes, layer, seen) for layer in range(layers)),
-        slopes=tuple(decay.slope(passes, layer) for layer in range(layers)),
+        laws=tuple(decay.law(some, one.encoding, one.scale, seen) for some in by_layer),
+        slopes=tuple(decay.slope(some) for some in by_layer),
     )
+
+
+def zoom(
+    tracer: Tracer,
+    texts: Sequence[Sequence[int]],
+    kind: Kind,
+    place: tuple[int, int],
+    rows: Range,
+    columns: Range,
+    pixels: int = 512,
+    pooling: Pooling = "mean",
+    progress: Progress = ignore,
+) -> Window:
+    """The map of one layer and head, `place`, on queries `rows` and keys `columns`.
+
+    A Window of that one head, of the same kinds as a survey's and as fine as `pixels` allows.
+    Raises as `survey` does, and LengthError for ranges outside the texts.
+    """
+    layer, head = place[0], slice(place[1], place[1] + 1)
+    windows = []
+    for t, ids in enumerate(texts[:1] if kind == "probability" else texts):
+        here = within(progress, t / len(texts), (t + 1) / len(texts))
+        one = tracer(ids, within(here, 0.0, FORWARD[kind]))
+        late = within(here, FORWARD[kind], 1.0)
+        if kind == "probability":
+            return attention.window(one, layer, rows, columns, pixels, head, pooling, late)
+        centred = kind == "centred"
+        windows.append(
+            attention.log_window(one, layer, rows, columns, pixels, head, centred=centred)
+        )
+    return attention.mean(windows)

@@ -17,6 +17,7 @@ from viz_core import devices, kernels
 from viz_core.encodings import PositionEncoding
 from viz_core.errors import LengthError, TextError
 from viz_core.model import ModelConfig, Transformer
+from viz_core.progress import Progress, ignore
 
 SHORTEST = 2  # tokens: with one there is nothing to compare
 
@@ -42,6 +43,11 @@ class Trace:
         """Number of tokens, N."""
         return self.layers[0].q.shape[1]
 
+    @property
+    def bytes(self) -> int:
+        """Memory that q, k and lse take."""
+        return sum(t.nbytes for layer in self.layers for t in layer)
+
     @cached_property
     def strip(self) -> Tensor:
         """Bias and causal mask by distance (`kernels.band`), shared by all layers."""
@@ -65,19 +71,31 @@ class Trace:
 
 
 @torch.no_grad()
-def trace(model: Transformer, ids: Sequence[int]) -> Trace:
+def trace(model: Transformer, ids: Sequence[int], progress: Progress = ignore) -> Trace:
     """Runs `ids` through `model` (on the model's device) in memory linear in their number.
 
-    Raises TextError for fewer than 2 tokens, LengthError where the encoding has no value or the
-    estimate exceeds the memory at hand; the largest length that fits is then in the error.
+    `progress` is called within each layer too, and may raise, to cancel. Raises TextError for
+    fewer than 2 tokens, LengthError where the encoding has no value or the estimate exceeds the
+    memory at hand; the largest length that fits is then in the error.
     """
     if len(ids) < SHORTEST:
         raise TextError(f"Expected at least {SHORTEST} tokens; got {len(ids)}. Give a longer text.")
     device = next(model.parameters()).device
     check_length(model, len(ids), device)
-    output = model(torch.tensor([list(ids)], device=device), trace=True, head=False)
-    layers = tuple(LayerTrace(layer.q[0], layer.k[0], layer.lse[0]) for layer in output.layers)
-    return Trace(layers, model.encoding, model.config.scale)
+    done, total = 0, model.config.layers * kernels.pairs(len(ids), len(ids))
+
+    def step(pairs: int) -> None:
+        nonlocal done
+        done += pairs
+        progress(done / total)
+
+    layers = []
+    for _, layer in model.each_layer(torch.tensor([list(ids)], device=device), None, True, step):
+        assert layer.lse is not None
+        # copies, where these are views of the product that holds v too
+        layers.append(LayerTrace(layer.q[0].contiguous(), layer.k[0].contiguous(), layer.lse[0]))
+        del layer
+    return Trace(tuple(layers), model.encoding, model.config.scale)
 
 
 def bytes_per_token(config: ModelConfig) -> int:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 Range = tuple[int, int]
 Kind = Literal["probability", "log", "centred"]
+Pooling = Literal["mean", "max"]
 SINK = 4  # first keys left out: they draw attention for being first, whatever the distance
 
 
@@ -18,7 +19,8 @@ class Window:
     """A rectangle of the attention map in square cells of `cell` x `cell` tokens (the last cut).
 
     value [head, row, column], float32, in nats, by `kind`:
-    - "probability": the log of the mean probability over the cell's unmasked pairs;
+    - "probability": the log of the mean probability over the cell's unmasked pairs, or of the
+      largest of them, by `pooling`;
     - "log": the mean of log-attention over them (the log of their geometric mean);
     - "centred": the same, less the mean of each row's log-attention.
     -inf ("probability") or NaN where a cell holds no pair; `count` [row, column] says how many it
@@ -32,6 +34,7 @@ class Window:
     cell: int
     kind: Kind = "probability"
     texts: int = 1
+    pooling: Pooling = "mean"
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,10 @@ from viz_core import attention, catalogue, devices, perplexity, texts
 from viz_core.figures import head_wall
 from viz_core.figures.spec import Heatmap
 from viz_core.model import Transformer
+from viz_core.progress import Progress
 from viz_core.render import png
 from viz_core.survey import Survey, survey
+from viz_core.trace import Trace, trace
 from viz_core.types import Kind, Sample
 
 T = TypeVar("T")
@@ -101,10 +103,14 @@ def surveyed(
     found = surveys.get(key)
     if found is not None:
         return found
+
+    def tracer(ids: Sequence[int], here: Progress) -> Trace:
+        return trace(model(checkpoint), ids, here)
+
     with turnstile:
         found = surveys.get(key)  # computed by another session while this one waited
         if found is None:
-            found = survey(model(checkpoint), [p.ids for p in passages], kind, progress=progress)
+            found = survey(tracer, [p.ids for p in passages], kind, progress=progress)
             surveys.put(key, found, found.bytes)
     return found
 

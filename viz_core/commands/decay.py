@@ -13,11 +13,11 @@ import numpy as np
 from tqdm import tqdm  # type: ignore[import-untyped]
 
 from viz_core import decay as fits
-from viz_core import devices, texts
+from viz_core import texts
 from viz_core import trace as traces
 from viz_core.commands import _shared
 from viz_core.encodings.alibi import ALiBi
-from viz_core.errors import LengthError, TextError, UsageError
+from viz_core.errors import TextError, UsageError
 
 TEXTS = 8  # passages in a mean
 BIASED = (
@@ -35,12 +35,6 @@ def run(options: argparse.Namespace) -> None:
     checkpoint, model, device, tokenizer = _shared.opened(options)
     config = checkpoint.config
     layers = _shared.chosen("layer", options.layer, config.layers)
-    held = 4 * 3 * config.layers * config.width * options.length * (count - 1)
-    if held > 0.8 * devices.free_bytes(device):
-        raise LengthError(
-            f"{count} texts of {options.length:,} tokens would take about "
-            f"{held / 2**30:.1f} GiB, more than is free; choose fewer --texts or a smaller length."
-        )
     if options.text_file:
         passages = [_shared.passage(options, tokenizer)]
     else:
@@ -53,25 +47,31 @@ def run(options: argparse.Namespace) -> None:
             "Choose at most that length."
         )
     began = time.monotonic()
-    passes = [traces.trace(model, p.ids) for p in tqdm(passages, "texts", disable=None)]
     plain = options.estimator == "mean-probability"
+    parts: dict[int, list[fits.Part]] = {layer: [] for layer in layers}
+    means = {layer: np.zeros((config.heads, n)) for layer in layers}
+    for p in tqdm(passages, "texts", disable=None):
+        trace = traces.trace(model, p.ids)
+        for layer in layers:
+            parts[layer].append(fits.part(trace, layer, options.sink))
+            if plain:
+                means[layer] += fits.mean_probability(trace, layer) / len(passages)
     nominal: Sequence[float | None] = [None] * config.heads
     if isinstance(model.encoding, ALiBi):
         nominal = [-m for m in model.encoding.slope.tolist()]
     entries, pairs = [], []
-    for layer in tqdm(layers, "layers", disable=None):
-        slope = fits.slope(passes, layer, options.sink)
+    for layer in layers:
+        slope = fits.slope(parts[layer])
         if plain:
-            values = np.mean([fits.mean_probability(t, layer) for t in passes], axis=0)
-            law = None
-            pairs = [(n - d) * len(passes) for d in range(n)]
+            values, law = means[layer], None
+            pairs = [(n - d) * len(passages) for d in range(n)]
         else:
-            curve = fits.by_distance(passes, layer, options.sink)
+            curve = fits.by_distance(parts[layer])
             values, pairs = curve.value, curve.pairs.tolist()
-            law = fits.law(passes, layer, values.shape[1])
+            law = fits.law(parts[layer], model.encoding, config.scale, values.shape[1])
             law = None if law is None else curve.aligned(law)
         for h in range(config.heads):
-            entry = {"layer": layer + 1, "head": h + 1, "slope": float(slope[h])}
+            entry: dict[str, Any] = {"layer": layer + 1, "head": h + 1, "slope": float(slope[h])}
             entry |= {"nominal": nominal[h], "curve": _shared.listed(values[h])}
             entries.append({**entry, "law": None if law is None else _shared.listed(law[h])})
     about = {

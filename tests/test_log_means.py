@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from viz_core import encodings, pooling
+from viz_core import encodings, log_means
 from viz_core.model import ModelConfig, Transformer
 from viz_core.trace import trace
 
@@ -29,7 +29,7 @@ def test_cell_means_are_means_over_pairs(encoding, rows, columns, cell, centred)
     full = t.log_attention(1, (0, N), (0, N), slice(None)).detach()
     centre = torch.linspace(-3, 3, 4 * N, dtype=torch.float64).view(4, N) if centred else None
     some = None if centre is None else centre[1:]
-    value, pairs = pooling.mean_logs(t, 1, rows, columns, cell, slice(1, 4), some)
+    value, pairs = log_means.mean_logs(t, 1, rows, columns, cell, slice(1, 4), some)
     if centre is not None:
         full = full - centre[..., None]
     block = full[1:, rows[0] : rows[1], columns[0] : columns[1]].numpy()

@@ -1,0 +1,247 @@
+"""Results on disk, by the hash of what they are of: computed once, found again by any process.
+
+An entry is one safetensors file: arrays, and words about them; nothing in it is ever run. It takes
+its name once it is whole, so a stop at any moment leaves the old file, the new one, or none. No
+locks: whoever is late computes the same numbers again, which costs time, never correctness.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import time
+import zlib
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import numpy as np
+import numpy.typing as npt
+from safetensors import SafetensorError
+from safetensors.numpy import load, save
+
+from viz_core.errors import UsageError
+
+CORE = 1  # raise it when numbers that are stored would change: the older ones are then not found
+Option = str | int | float | bool | tuple["Option", ...] | None
+Arrays = Mapping[str, npt.NDArray[Any]]
+
+_OURS = re.compile(r"[0-9a-f]{64}\.(safetensors|[0-9a-f]{32}\.partial)")
+_ABANDONED = 3600.0  # seconds; far above a write, and above what the clocks of two machines differ
+_SHARE = 16  # of the limit, one part in so many is the room that a sweep makes
+
+
+@dataclass(frozen=True)
+class RunKey:
+    """What a result is of. Equal content has an equal digest, in any process.
+
+    `checkpoint`: sha256 of the file. `setting`: of its encoding, as in `variants` ("" as trained).
+    `texts`: sha256 of the token ids of each, in the order they were averaged in. `length`: tokens.
+    `dtype`: what was computed in ("float32"). `what`: the kind of result ("survey", "window").
+    `options`: name and value of all else that changes the numbers, kept in the order of the names.
+    Raises ValueError where an option is named twice.
+    """
+
+    checkpoint: str
+    setting: str
+    texts: tuple[str, ...]
+    length: int
+    dtype: str
+    what: str
+    options: tuple[tuple[str, Option], ...] = ()
+
+    def __post_init__(self) -> None:
+        options = dict(self.options)
+        if len(options) < len(self.options):
+            raise ValueError(f"an option is named twice in {self.options}")
+        object.__setattr__(self, "options", tuple((n, options[n]) for n in sorted(options)))
+
+    @property
+    def json(self) -> str:
+        """Canonical JSON of the content and CORE: sorted names, no spaces, ASCII.
+
+        Raises ValueError for a number that isn't finite, TypeError for one of numpy's integers.
+        """
+        content = {**asdict(self), "options": dict(self.options), "core": CORE}
+        return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+    @property
+    def digest(self) -> str:
+        """The sha256 of `json`, in hex."""
+        return hashlib.sha256(self.json.encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A stored result: its arrays, and `about`, words for people (titles, units, where from)."""
+
+    arrays: dict[str, npt.NDArray[Any]]
+    about: dict[str, str]
+
+
+class Store:
+    """Entries under `folder` (see `journal.store_folder`), least recently used out first.
+
+    They take at most `limit` bytes; with P processes writing at once, up to (P - 1) / 16 of it
+    more. Safe for several processes and threads. A store that can't be written is no error: `put`
+    says False, and `trouble` why in one sentence. Raises UsageError for a limit below 0 bytes.
+    """
+
+    def __init__(self, folder: Path, limit: int) -> None:
+        if limit < 0:
+            raise UsageError(f"Expected a limit of 0 bytes or more for the store; got {limit:,}.")
+        self.folder, self.limit = folder, limit
+        self.trouble: str | None = None  # why the last put kept nothing; None if it did
+        self._allowance = self._sweep()
+
+    def get(self, key: RunKey) -> Entry | None:
+        """The entry of `key`, now the most recently used; None where there is no whole one.
+
+        A file that is cut off, altered or of another key is removed. One that can't be opened at
+        the moment (no permission, no more file handles) may be a good one, so it stays.
+        """
+        path = self._path(key)
+        try:
+            # Read, not mapped: where the disk fails, or another machine deletes the file on a
+            # network disk, a read raises but a touch of mapped memory kills the process.
+            data = path.read_bytes()
+        except OSError:
+            return None
+        entry = _unpack(data, key)
+        with suppress(OSError):  # gone by now, or of a store that may only be read
+            if entry is None:
+                path.unlink()
+            else:
+                os.utime(path)
+        return entry
+
+    def put(self, key: RunKey, arrays: Arrays, about: Mapping[str, str]) -> bool:
+        """Keeps `arrays` (numbers or booleans, any shape) and `about`; whether they were kept.
+
+        False, and the reason in `trouble`, where the disk is full, the folder can't be written or
+        the entry alone is larger than the limit. Raises SafetensorError for a type that the format
+        doesn't know (text, objects).
+        """
+        data = _pack(key, arrays, about)
+        if len(data) > self.limit:
+            self.trouble = (
+                f"Expected results of at most {self.limit:,} bytes for the store; got "
+                f"{len(data):,}, so they are computed anew each time; raise its limit to keep them."
+            )
+            return False
+        path = self._path(key)
+        partial = path.with_suffix(f".{uuid4().hex}.partial")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                # Not safetensors' save_file: that of 0.8 writes under a name of its own first,
+                # which a sweep would not know for an abandoned file.
+                with partial.open("xb") as file:
+                    file.write(data)
+                # No fsync: what a power cut leaves of a file fails its checksum.
+                os.replace(partial, path)
+            except BaseException:
+                with suppress(OSError):
+                    partial.unlink(missing_ok=True)
+                raise
+        except OSError as error:
+            self.trouble = (
+                f"Could not write to the store in {self.folder} ({error.strerror}), so results are "
+                "computed anew each time; free space there, or let ATLAS_STORE name another folder."
+            )
+            return False
+        self.trouble = None
+        self._allowance -= len(data)
+        if self._allowance < 0:
+            self._allowance = self._sweep()
+        return True
+
+    def _path(self, key: RunKey) -> Path:
+        digest = key.digest
+        return self.folder / digest[:2] / f"{digest}.safetensors"
+
+    def _sweep(self) -> int:
+        """Removes abandoned partial files, and entries until the rest is within the limit.
+
+        Returns how many bytes this process may put before the next sweep, which looks at every file
+        and so is not for every put: no more than fits below the limit, and no more than a sixteenth
+        of it, as what other processes put is only seen in a sweep. (Threads that count at once may
+        miss a put; the next sweep finds it.) A full store is swept a sixteenth below its limit, or
+        each put would sweep again; its newest entry stays if it fits at all.
+        """
+        entries = []
+        for path, stat in self._files():
+            if path.suffix != ".partial":
+                entries.append((stat.st_mtime_ns, stat.st_size, path))
+            elif time.time() - stat.st_mtime > _ABANDONED:
+                _remove(path)
+        entries.sort()
+        total = sum(size for _, size, _ in entries)
+        if total > self.limit:
+            newest = entries[-1][1]
+            goal = min(self.limit, max(self.limit - self.limit // _SHARE, newest))
+            for _, size, path in entries:
+                if total <= goal:
+                    break
+                _remove(path)
+                total -= size
+        return min(self.limit - total, self.limit // _SHARE)
+
+    def _files(self) -> list[tuple[Path, os.stat_result]]:
+        """Entries and partial files. The folder may hold anything else: it is never touched."""
+        files = []
+        for first in range(256):
+            with suppress(OSError), os.scandir(self.folder / f"{first:02x}") as found:
+                for file in found:
+                    if _OURS.fullmatch(file.name):
+                        with suppress(OSError):  # gone by now
+                            files.append((Path(file.path), file.stat()))
+        return files
+
+
+def _remove(path: Path) -> None:
+    with suppress(OSError):  # another process was first, or it isn't ours to remove
+        path.unlink()
+
+
+def _pack(key: RunKey, arrays: Arrays, about: Mapping[str, str]) -> bytes:
+    # safetensors copies memory as it lies there: of a strided view it would take the wrong numbers.
+    plain = {n: np.asarray(a, a.dtype.newbyteorder("="), order="C") for n, a in arrays.items()}
+    words = {
+        "key": key.json,
+        "about": json.dumps(dict(about)),
+        "numpy": np.__version__,
+        "torch": version("torch"),
+    }
+    return save(plain, {**words, "checksum": _checksum(words, plain)})
+
+
+def _unpack(data: bytes, key: RunKey) -> Entry | None:
+    """The entry in a file's bytes; None if they aren't exactly what was put for `key`."""
+    try:
+        arrays = load(data)
+        # The format: eight bytes say how long the JSON header is, which holds the words.
+        header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
+        words = dict(header["__metadata__"])
+        checksum = words.pop("checksum")
+        if words["key"] != key.json or checksum != _checksum(words, arrays):
+            return None
+        return Entry(arrays, json.loads(words["about"]))
+    except (SafetensorError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _checksum(words: Mapping[str, str], arrays: Arrays) -> str:
+    """CRC-32 of everything: safetensors checks a file's lengths, but not its contents."""
+    total = zlib.crc32(json.dumps(words, sort_keys=True).encode())
+    for name in sorted(arrays):
+        array = arrays[name]
+        total = zlib.crc32(f"{name} {array.dtype.str} {array.shape}".encode(), total)
+        total = zlib.crc32(array.data, total)
+    return f"{total:08x}"
