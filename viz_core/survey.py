@@ -8,20 +8,27 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from viz_core import attention, decay
+from viz_core import attention, decay, glance
 from viz_core.progress import Progress, ignore, within
 from viz_core.trace import Trace
 from viz_core.types import Curve, Kind, Pooling, Range, Window
 
+Array = npt.NDArray[np.float64]
+
 
 @dataclass(frozen=True)
 class Survey:
-    """Per layer: the map of all heads, their curves, their law (or None), and slopes [head]."""
+    """Per layer: the map of all heads, their curves, their law (or None), and slopes [head].
+
+    `statistics` [layer, head] are those of `glance`: "reach", "sink" and "entropy" of the first
+    text, "ripple" of the curves.
+    """
 
     windows: tuple[Window, ...]
     curves: tuple[Curve, ...]
-    laws: tuple[npt.NDArray[np.float64] | None, ...]
-    slopes: tuple[npt.NDArray[np.float64], ...]
+    laws: tuple[Array | None, ...]
+    slopes: tuple[Array, ...]
+    statistics: dict[str, Array]
 
     @property
     def bytes(self) -> int:
@@ -51,6 +58,7 @@ def survey(
     TextError as `trace.trace` does.
     """
     windows, parts = list[list[Window]](), list[list[decay.Part]]()
+    glances = list[dict[str, Array]]()
     progress(0.0)
     for t, ids in enumerate(texts):
         here = within(progress, t / len(texts), (t + 1) / len(texts))
@@ -59,6 +67,8 @@ def survey(
         one = tracer(ids, within(here, 0.0, share))
         layers = range(len(one.layers))
         parts.append([decay.part(one, layer) for layer in layers])
+        if t == 0:
+            glances = [glance.rows(one, layer) for layer in layers]
         if mapped:
             windows.append([])
         for layer in layers if mapped else ():
@@ -81,6 +91,10 @@ def survey(
         curves=curves,
         laws=tuple(decay.law(some, one.encoding, one.scale, seen) for some in by_layer),
         slopes=tuple(decay.slope(some) for some in by_layer),
+        statistics={
+            **{name: np.stack([g[name] for g in glances]) for name in glances[0]},
+            "ripple": np.stack([glance.ripple(c) for c in curves]),
+        },
     )
 
 
