@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
 from viz_core.__main__ import main
 
 Cli = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What tests compute, they and their servers keep in a folder of their own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ATLAS_STORE", str(tmp_path_factory.mktemp("store")))
+        yield
 
 
 @pytest.fixture

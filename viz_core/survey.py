@@ -30,13 +30,6 @@ class Survey:
     slopes: tuple[Array, ...]
     statistics: dict[str, Array]
 
-    @property
-    def bytes(self) -> int:
-        """Memory that the arrays take."""
-        return sum(w.value.nbytes + w.count.nbytes for w in self.windows) + sum(
-            c.value.nbytes + c.error.nbytes for c in self.curves
-        )
-
 
 Tracer = Callable[[Sequence[int], Progress], Trace]
 FORWARD = {"probability": 0.55, "log": 0.95, "centred": 0.95}  # its share of the time, about

@@ -1,63 +1,58 @@
-"""Models and surveys that sessions share: read-only, bounded, one computation at a time."""
+"""Models and results that sessions share: read-only, bounded, one computation at a time.
+
+Results stand on a shelf in memory and, unless of someone's own text, in the store on disk, where
+other processes find them too. Traces stay on the device for a while: another head or layer of the
+same text, or a part of its map, then needs no second forward pass.
+"""
 
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any, TypeVar
 
 from tokenizers import Tokenizer
 
-from viz_core import attention, catalogue, devices, perplexity, texts
+from pages._kit.shelf import Shelf
+from viz_core import attention, catalogue, devices, journal, packing, perplexity, survey, texts
+from viz_core.errors import LengthError
 from viz_core.figures import head_wall
 from viz_core.figures.spec import Heatmap
 from viz_core.model import Transformer
 from viz_core.progress import Progress
 from viz_core.render import png
-from viz_core.survey import Survey, survey
+from viz_core.store import Entry, RunKey, Store
+from viz_core.survey import Survey
 from viz_core.trace import Trace, trace
-from viz_core.types import Kind, Sample
+from viz_core.types import Kind, Pooling, Range, Sample, Window
 
 T = TypeVar("T")
 
 THUMBNAIL = 80  # pixels on a side, about
 
-
-class Shelf(Generic[T]):
-    """The most recently used values, up to `limit` bytes in all; safe under threads."""
-
-    def __init__(self, limit: int) -> None:
-        self.limit, self.held = limit, 0
-        self._items: OrderedDict[Hashable, tuple[T, int]] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def get(self, key: Hashable) -> T | None:
-        """The value under `key`, now the most recently used, or None."""
-        with self._lock:
-            if key not in self._items:
-                return None
-            self._items.move_to_end(key)
-            return self._items[key][0]
-
-    def put(self, key: Hashable, value: T, size: int) -> None:
-        """Keeps `value` of `size` bytes; the least recently used go until the limit holds."""
-        with self._lock:
-            self.held += size - self._items.pop(key, (value, 0))[1]
-            self._items[key] = value, size
-            while self.held > self.limit and len(self._items) > 1:
-                self.held -= self._items.popitem(last=False)[1][1]
-
-
 # Of the server, not of a session: plain module state, which threads without a session may use too.
 surveys: Shelf[Survey] = Shelf(1 << 30)
+windows: Shelf[Window] = Shelf(256 << 20)
 walls: Shelf[list[bytes]] = Shelf(64 << 20)
 measured: Shelf[list[perplexity.Row]] = Shelf(16 << 20)
 scores: Shelf[perplexity.Kept] = Shelf(16 << 20)
 ROW_BYTES = 1000  # about, of a measured row or the scores behind it
+STORE_BYTES = 4 << 30
 turnstile = threading.Lock()  # one computation at a time: two would be slower, and may not fit
+
+
+@cache
+def traces() -> Shelf[Trace]:
+    """Traces on the device, up to an eighth of the memory that is free when the first is made."""
+    return Shelf(devices.free_bytes(devices.best()) // 8)
+
+
+@cache
+def store() -> Store:
+    """Results on disk, shared with other processes."""
+    return Store(journal.store_folder(), STORE_BYTES)
 
 
 def checkpoints() -> tuple[dict[str, catalogue.Checkpoint], list[str]]:
@@ -93,26 +88,104 @@ def surveyed(
     checkpoint: catalogue.Checkpoint,
     passages: list[texts.Passage],
     kind: Kind,
-    progress: Callable[[float], None],
+    progress: Progress,
+    pooling: Pooling = "mean",
 ) -> Survey:
-    """The survey of `checkpoint` over `passages`, from the shelf or computed now.
+    """The survey of `checkpoint` over `passages`, from the shelf, the store, or computed now.
 
     Computing waits its turn; `progress` may raise (a control was changed), which cancels.
     """
-    key = (checkpoint.sha256, tuple(p.sha256 for p in passages), kind)
-    found = surveys.get(key)
+    key = _key(checkpoint, passages, "survey", kind=kind, pooling=pooling)
+
+    def compute() -> Survey:
+        ids = [p.ids for p in passages]
+        tracer = _tracer(checkpoint, passages)
+        return survey.survey(tracer, ids, kind, pooling=pooling, progress=progress)
+
+    return _found(key, passages, surveys, compute, packing.pack, packing.unpack)
+
+
+def zoomed(
+    checkpoint: catalogue.Checkpoint,
+    passages: list[texts.Passage],
+    kind: Kind,
+    place: tuple[int, int],
+    rows: Range,
+    columns: Range,
+    pooling: Pooling,
+    progress: Progress,
+) -> Window:
+    """A part of the map of one (layer, head), at `survey.zoom`'s full resolution; as `surveyed`."""
+    where = {"layer": place[0], "head": place[1], "rows": rows, "columns": columns}
+    key = _key(checkpoint, passages, "window", kind=kind, pooling=pooling, **where)
+
+    def compute() -> Window:
+        ids = [p.ids for p in passages]
+        tracer = _tracer(checkpoint, passages)
+        return survey.zoom(
+            tracer, ids, kind, place, rows, columns, pooling=pooling, progress=progress
+        )
+
+    return _found(key, passages, windows, compute, packing.pack_window, packing.unpack_window)
+
+
+def _key(
+    checkpoint: catalogue.Checkpoint, passages: list[texts.Passage], what: str, **options: Any
+) -> RunKey:
+    shas = tuple(p.sha256 for p in passages)
+    length = len(passages[0].ids)
+    return RunKey(checkpoint.sha256, "", shas, length, "float32", what, tuple(options.items()))
+
+
+def _found(
+    key: RunKey,
+    passages: list[texts.Passage],
+    shelf: Shelf[T],
+    compute: Callable[[], T],
+    pack: Callable[[T], packing.Packed],
+    unpack: Callable[[Entry], T],
+) -> T:
+    found = shelf.get(key)
     if found is not None:
         return found
-
-    def tracer(ids: Sequence[int], here: Progress) -> Trace:
-        return trace(model(checkpoint), ids, here)
-
     with turnstile:
-        found = surveys.get(key)  # computed by another session while this one waited
+        found = shelf.get(key)  # computed by another session while this one waited
+        if found is not None:
+            return found
+        keep = not any(p.own for p in passages)
+        entry = store().get(key) if keep else None
+        if entry is None:
+            found = compute()
+            arrays, about = pack(found)
+            if keep:
+                store().put(key, arrays, about)
+        else:
+            found = unpack(entry)
+            arrays = entry.arrays
+        shelf.put(key, found, sum(a.nbytes for a in arrays.values()))
+        return found
+
+
+def _tracer(checkpoint: catalogue.Checkpoint, passages: list[texts.Passage]) -> survey.Tracer:
+    """Traces of `passages` from the shelf, or made now."""
+    names = {tuple(p.ids): p.sha256 for p in passages}
+
+    def tracer(ids: Sequence[int], progress: Progress) -> Trace:
+        key = checkpoint.sha256, names[tuple(ids)]
+        found = traces().get(key)
         if found is None:
-            found = survey(tracer, [p.ids for p in passages], kind, progress=progress)
-            surveys.put(key, found, found.bytes)
-    return found
+            loaded = model(checkpoint)
+            try:
+                found = trace(loaded, ids, progress)
+            except LengthError:  # what is kept may take the memory that this one needs
+                if not traces().held:
+                    raise
+                traces().clear()
+                found = trace(loaded, ids, progress)
+            traces().put(key, found, found.bytes)
+        return found
+
+    return tracer
 
 
 def losses(

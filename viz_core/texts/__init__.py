@@ -40,11 +40,15 @@ class TextChoice:
 
 @dataclass(frozen=True)
 class Passage:
-    """Token ids as used, their sha256 (little-endian uint32), and a sentence if they fall short."""
+    """Token ids as used, their sha256 (little-endian uint32), and a sentence if they fall short.
+
+    `own`: someone's own text; nothing that is computed from it goes to disk.
+    """
 
     ids: list[int]
     sha256: str
     note: str = ""
+    own: bool = False
 
 
 def available(corpus: Path | None = None) -> list[TextChoice]:
@@ -86,12 +90,13 @@ def tokens(
     ids = every[start:]
     if not ids:
         raise TextError(f"Expected a start within {len(every):,} tokens of text; got {start:,}.")
+    own = text_id == PASTED
     if len(ids) == length:
-        return _passage(ids)
+        return _passage(ids, own=own)
     what = f"{len(ids):,} token{'s' * (len(ids) > 1)}" + f" from token {start:,} on" * (start > 0)
     used = (ids * (length // len(ids) + 1))[:length] if repeat else ids
     end = "it is repeated up to that length" if repeat else "all of it is used"
-    return _passage(used, f"The text has {what}, fewer than {length:,}: {end}.")
+    return _passage(used, f"The text has {what}, fewer than {length:,}: {end}.", own)
 
 
 def passages(
@@ -109,7 +114,8 @@ def passages(
     every = _sources(text_id, pasted)
     if text_id == HELD_OUT:
         n = min(count, len(every))
-        found = [tokens(PASTED, length, tokenizer, every[i * len(every) // n]) for i in range(n)]
+        starts = [every[i * len(every) // n] for i in range(n)]
+        found = [replace(tokens(PASTED, length, tokenizer, text), own=False) for text in starts]
     else:
         found = [_passage(ids) for ids in _spread(every[0], length, count, tokenizer)]
         found = found or [tokens(text_id, length, tokenizer, pasted)]
@@ -171,8 +177,9 @@ def _label(piece: str | None) -> str:
     return "".join(_SHOWN.get(c) or (c if c.isprintable() else f"⟨{codes[c]}⟩") for c in piece)
 
 
-def _passage(ids: Sequence[int], note: str = "") -> Passage:
-    return Passage(list(ids), hashlib.sha256(np.array(ids, "<u4").tobytes()).hexdigest(), note)
+def _passage(ids: Sequence[int], note: str = "", own: bool = False) -> Passage:
+    sha256 = hashlib.sha256(np.array(ids, "<u4").tobytes()).hexdigest()
+    return Passage(list(ids), sha256, note, own)
 
 
 def _drawn(text_id: str, length: int, tokenizer: Tokenizer, seed: int) -> list[int]:

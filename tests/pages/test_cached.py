@@ -1,0 +1,165 @@
+"""What sessions share: computed once, found again in memory or on disk, and let go in time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pages._kit import cached
+from pages._kit.shelf import Shelf
+from viz_core import attention, texts
+from viz_core.catalogue import Checkpoint
+from viz_core.errors import LengthError
+from viz_core.progress import ignore
+from viz_core.store import Store
+from viz_core.texts import Passage
+from viz_core.types import Window
+
+ROWS, COLUMNS, PLACE = (16, 48), (0, 32), (1, 2)
+
+
+@pytest.fixture
+def passes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+    """Everything empty; the lengths of the forward passes that were made."""
+    made: list[int] = []
+
+    def counted(model, ids, progress=ignore):  # type: ignore[no-untyped-def]
+        made.append(len(ids))
+        return plain(model, ids, progress)
+
+    plain = cached.trace
+    monkeypatch.setattr(cached, "trace", counted)
+    kept, shelf = Store(tmp_path, 1 << 28), Shelf(1 << 28)
+    monkeypatch.setattr(cached, "store", lambda: kept)
+    monkeypatch.setattr(cached, "traces", lambda: shelf)
+    for name in ("surveys", "windows"):
+        monkeypatch.setattr(cached, name, Shelf(1 << 28))
+    yield made
+
+
+@pytest.fixture
+def rope() -> Checkpoint:
+    return cached.checkpoints()[0]["rope"]
+
+
+@pytest.fixture
+def some() -> list[Passage]:
+    return texts.passages("random", 64, 2, cached.tokenizer())
+
+
+def zoomed(rope: Checkpoint, some: list[Passage], kind: str = "log") -> Window:
+    return cached.zoomed(rope, some, kind, PLACE, ROWS, COLUMNS, "mean", ignore)
+
+
+def test_one_pass_over_a_text_serves_all_heads_views_and_parts(
+    passes: list[int], rope: Checkpoint, some: list[Passage]
+) -> None:
+    whole = cached.surveyed(rope, some, "log", ignore)
+    assert passes == [64, 64]
+    assert cached.surveyed(rope, some, "log", ignore) is whole
+    part = zoomed(rope, some)
+    cached.surveyed(rope, some, "centred", ignore)
+    cached.surveyed(rope, some, "probability", ignore, "max")
+    assert passes == [64, 64]
+    np.testing.assert_allclose(part.value[0], whole.windows[1].value[2, 16:48, :32], atol=1e-5)
+    assert (part.rows, part.columns) == (ROWS, COLUMNS)
+
+
+def test_the_store_serves_who_comes_after_a_restart(
+    passes: list[int], rope: Checkpoint, some: list[Passage], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, part = cached.surveyed(rope, some, "log", ignore), zoomed(rope, some)
+    for name in ("surveys", "windows"):
+        monkeypatch.setattr(cached, name, Shelf(1 << 28))
+    cached.traces().clear()
+    after = cached.surveyed(rope, some, "log", ignore)
+    assert after is not before and passes == [64, 64]
+    np.testing.assert_array_equal(after.windows[3].value, before.windows[3].value)
+    np.testing.assert_array_equal(zoomed(rope, some).value, part.value)
+    assert passes == [64, 64]
+
+
+def test_another_view_pooling_or_place_is_another_result(
+    passes: list[int], rope: Checkpoint, some: list[Passage]
+) -> None:
+    mean = cached.surveyed(rope, some, "probability", ignore)
+    largest = cached.surveyed(rope, some, "probability", ignore, "max")
+    assert (mean.windows[0].pooling, largest.windows[0].pooling) == ("mean", "max")
+    a = zoomed(rope, some)
+    b = cached.zoomed(rope, some, "log", (1, 3), ROWS, COLUMNS, "mean", ignore)
+    c = cached.zoomed(rope, some, "log", PLACE, COLUMNS, COLUMNS, "mean", ignore)
+    assert not np.array_equal(a.value, b.value, equal_nan=True) and c.rows == COLUMNS
+
+
+def test_nothing_of_someones_own_text_goes_to_disk(
+    passes: list[int], rope: Checkpoint, tmp_path: Path
+) -> None:
+    own = [texts.tokens("pasted", 60, cached.tokenizer(), pasted="One two three. " * 30)]
+    assert own[0].own
+    cached.surveyed(rope, own, "probability", ignore)
+    zoomed(rope, own, "probability")
+    assert not list(tmp_path.glob("*/*"))
+    cached.surveyed(rope, [replace(own[0], own=False)], "centred", ignore)
+    assert list(tmp_path.glob("*/*.safetensors"))
+
+
+def test_kept_traces_make_room_for_one_that_needs_it(
+    passes: list[int], rope: Checkpoint, some: list[Passage], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    zoomed(rope, some[:1])
+    plain = cached.trace
+
+    def short(model, ids, progress=ignore):  # type: ignore[no-untyped-def]
+        if cached.traces().held:
+            raise LengthError("Expected less.", 1)
+        return plain(model, ids, progress)
+
+    monkeypatch.setattr(cached, "trace", short)
+    assert zoomed(rope, some[1:]).texts == 1
+
+    def never(model, ids, progress=ignore):  # type: ignore[no-untyped-def]
+        raise LengthError("Expected less.", 1)
+
+    monkeypatch.setattr(cached, "trace", never)
+    cached.traces().clear()
+    with pytest.raises(LengthError):
+        cached.surveyed(rope, some, "centred", ignore)
+
+
+def test_cancelled_work_leaves_nothing_and_the_way_free(
+    passes: list[int], rope: Checkpoint, some: list[Passage], tmp_path: Path
+) -> None:
+    def stop(done: float) -> None:
+        if done > 0.4:
+            raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        cached.surveyed(rope, some, "log", stop)
+    assert not list(tmp_path.glob("*/*")) and not cached.turnstile.locked()
+    assert cached.surveyed(rope, some, "log", ignore).windows
+
+
+def test_a_shelf_holds_its_limit_and_keeps_what_is_used() -> None:
+    shelf: Shelf[str] = Shelf(10)
+    for name in "abc":
+        shelf.put(name, name.upper(), 4)
+        shelf.get("a")
+    assert [shelf.get(n) for n in "abc"] == ["A", None, "C"] and shelf.held == 8
+    shelf.put("a", "again", 5)
+    assert shelf.held == 9 and shelf.get("a") == "again"
+    shelf.put("large", "L", 50)
+    assert shelf.get("large") == "L" and shelf.held == 50
+    shelf.clear()
+    assert shelf.get("large") is None and shelf.held == 0
+
+
+def test_windows_from_the_core_and_from_here_are_the_same(
+    passes: list[int], rope: Checkpoint, some: list[Passage]
+) -> None:
+    one = cached.trace(cached.model(rope), some[0].ids)
+    direct = attention.window(one, 1, ROWS, COLUMNS, heads=slice(2, 3))
+    np.testing.assert_array_equal(zoomed(rope, some, "probability").value, direct.value)
