@@ -97,6 +97,19 @@ def parser() -> argparse.ArgumentParser:
         metavar="P",
         help="most cells on a side (default 512); from the length on, each cell is one pair",
     )
+    for name, what in (("rows", "queries"), ("columns", "keys")):
+        one.add_argument(
+            f"--{name}",
+            type=_range,
+            metavar="A:B",
+            help=f"a part of the map: {what} from A on and before B, counted from 0",
+        )
+    one.add_argument(
+        "--pooling",
+        choices=("mean", "max"),
+        default="mean",
+        help="what a cell says of its pairs: their mean probability (default) or the largest",
+    )
     one.add_argument("--repeat", action="store_true", help="repeat a text that is too short")
     one.add_argument(
         "--out",
@@ -241,6 +254,13 @@ def _whole(low: int, high: int | None = None) -> Callable[[str], int]:
         return number
 
     return whole
+
+
+def _range(text: str) -> tuple[int, int]:
+    first, colon, last = text.partition(":")
+    if not (colon and first.isdecimal() and last.isdecimal()):
+        raise argparse.ArgumentTypeError(f"expected a range such as 1024:2048; got {text!r}")
+    return int(first), int(last)
 
 
 def _lengths(text: str) -> list[int]:

@@ -19,6 +19,26 @@ from viz_core.trace import Trace
 from viz_core.types import SINK, Kind, Pooling, Range, Window
 
 
+def place(
+    length: int, rows: Range | None, columns: Range | None, pixels: int
+) -> tuple[Range, Range, int]:
+    """(queries, keys, tokens on a side of a cell) of a window of a text of `length` tokens.
+
+    The cells are the smallest that keep both sides within `pixels`. Raises LengthError for no
+    pixel, an empty range or one outside the text.
+    """
+    if pixels < 1:
+        raise LengthError(f"Expected at least 1 pixel; got {pixels}.")
+    for name, (a, b) in (("rows", rows or (0, length)), ("columns", columns or (0, length))):
+        if not 0 <= a < b <= length:
+            raise LengthError(
+                f"Expected {name} between 0 and {length:,} with the first below the last; "
+                f"got {a:,} to {b:,}."
+            )
+    rows, columns = rows or (0, length), columns or (0, length)
+    return rows, columns, math.ceil(max(rows[1] - rows[0], columns[1] - columns[0]) / pixels)
+
+
 def window(
     trace: Trace,
     layer: int,
@@ -31,12 +51,10 @@ def window(
 ) -> Window:
     """The log of each cell's mean probability, or of its largest one (`pooling` "max").
 
-    `rows`, `columns` default to the whole map. Cells are the smallest that keep both sides within
-    `pixels`: single tokens where the range allows. `progress` may raise, to cancel. Raises
-    LengthError for an empty range or one outside the text.
+    `rows`, `columns` default to the whole map; cells are single tokens where the range allows.
+    `progress` may raise, to cancel. Raises LengthError as `place` does.
     """
-    rows, columns = _checked(trace, rows, columns)
-    cell = _cell(rows, columns, pixels)
+    rows, columns, cell = place(trace.length, rows, columns, pixels)
     count = cells.counts(rows, columns, cell)
     if cell == 1:
         value = trace.log_attention(layer, rows, columns, heads)
@@ -63,8 +81,7 @@ def log_window(
     each row its mean over the keys from `sink` on: what is left is how much a query prefers a key
     to its others.
     """
-    rows, columns = _checked(trace, rows, columns)
-    cell = _cell(rows, columns, pixels)
+    rows, columns, cell = place(trace.length, rows, columns, pixels)
     centre = decay.row_means(trace, layer, sink)[heads] if centred else None
     value, count = log_means.mean_logs(trace, layer, rows, columns, cell, heads, centre)
     kind: Kind = "centred" if centred else "log"
@@ -115,23 +132,6 @@ def row_sums(window: Window) -> npt.NDArray[np.float64]:
     queries = np.minimum(window.cell, last - np.arange(first, last, window.cell))
     summed: npt.NDArray[np.float64] = np.nansum(mass, axis=-1) / queries
     return summed
-
-
-def _checked(trace: Trace, rows: Range | None, columns: Range | None) -> tuple[Range, Range]:
-    whole = (0, trace.length)
-    for name, (a, b) in (("rows", rows or whole), ("columns", columns or whole)):
-        if not 0 <= a < b <= trace.length:
-            raise LengthError(
-                f"Expected {name} between 0 and {trace.length:,} with the first below the last; "
-                f"got {a:,} to {b:,}."
-            )
-    return rows or whole, columns or whole
-
-
-def _cell(rows: Range, columns: Range, pixels: int) -> int:
-    if pixels < 1:
-        raise LengthError(f"Expected at least 1 pixel; got {pixels}.")
-    return math.ceil(max(rows[1] - rows[0], columns[1] - columns[0]) / pixels)
 
 
 def _array(value: Tensor) -> npt.NDArray[np.float32]:

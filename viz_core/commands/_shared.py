@@ -14,12 +14,14 @@ from typing import IO, Any
 
 import torch
 from tokenizers import Tokenizer
+from tqdm import tqdm  # type: ignore[import-untyped]
 
 from viz_core import catalogue, devices, texts
 from viz_core import trace as traces
 from viz_core.catalogue import Checkpoint
 from viz_core.errors import AtlasError, TextError, UsageError
 from viz_core.model import Transformer
+from viz_core.progress import Progress
 from viz_core.readers import native
 from viz_core.training import corpus
 
@@ -46,6 +48,15 @@ def opened(options: argparse.Namespace) -> tuple[Checkpoint, Transformer, torch.
     model = checkpoint.load(place)
     traces.check_length(model, options.length, place)
     return checkpoint, model, place, tokenizer(checkpoint)
+
+
+@contextmanager
+def watched(what: str) -> Iterator[Progress]:
+    """A bar on standard error, in a terminal, for work that reports its share: done, time left."""
+    form = "{l_bar}{bar}| {elapsed} done, {remaining} left"
+    with tqdm(total=100, desc=what, disable=None, bar_format=form) as bar:
+        yield lambda done: bar.update(100 * done - bar.n)
+        bar.update(100 - bar.n)  # not where it was stopped
 
 
 def tokenizer(checkpoint: Checkpoint) -> Tokenizer:

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from tqdm import tqdm  # type: ignore[import-untyped]
 
 from viz_core import decay as fits
 from viz_core import texts
@@ -18,6 +17,7 @@ from viz_core import trace as traces
 from viz_core.commands import _shared
 from viz_core.encodings.alibi import ALiBi
 from viz_core.errors import TextError, UsageError
+from viz_core.progress import within
 
 TEXTS = 8  # passages in a mean
 BIASED = (
@@ -50,12 +50,17 @@ def run(options: argparse.Namespace) -> None:
     plain = options.estimator == "mean-probability"
     parts: dict[int, list[fits.Part]] = {layer: [] for layer in layers}
     means = {layer: np.zeros((config.heads, n)) for layer in layers}
-    for p in tqdm(passages, "texts", disable=None):
-        trace = traces.trace(model, p.ids)
-        for layer in layers:
-            parts[layer].append(fits.part(trace, layer, options.sink))
-            if plain:
-                means[layer] += fits.mean_probability(trace, layer) / len(passages)
+    with _shared.watched("texts") as progress:
+        for i, p in enumerate(passages):
+            here = within(progress, i / len(passages), (i + 1) / len(passages))
+            share = 0.5 if plain else 1.0  # of the forward pass, about
+            trace = traces.trace(model, p.ids, within(here, 0.0, share))
+            for j, layer in enumerate(layers):
+                parts[layer].append(fits.part(trace, layer, options.sink))
+                if plain:
+                    step = (1 - share) / len(layers)
+                    late = within(here, share + j * step, share + (j + 1) * step)
+                    means[layer] += fits.mean_probability(trace, layer, late) / len(passages)
     nominal: Sequence[float | None] = [None] * config.heads
     if isinstance(model.encoding, ALiBi):
         nominal = [-m for m in model.encoding.slope.tolist()]

@@ -9,12 +9,12 @@ import time
 
 import numpy as np
 import torch
-from tqdm import tqdm  # type: ignore[import-untyped]
 
 from viz_core import attention, devices
 from viz_core import trace as traces
 from viz_core.commands import _shared
 from viz_core.errors import LengthError
+from viz_core.progress import within
 
 SHOWN = (
     "checkpoint",
@@ -24,6 +24,7 @@ SHOWN = (
     "note",
     "shape",
     "cell",
+    "pooling",
     "mean_row_sum",
     "device",
     "seconds",
@@ -40,31 +41,48 @@ def run(options: argparse.Namespace) -> None:
     heads = _shared.chosen("head", options.head, config.heads)
     passage = _shared.passage(options, tokenizer, options.repeat)
     _shared.tell([passage])
-    side = math.ceil(len(passage.ids) / math.ceil(len(passage.ids) / options.pixels))
-    held = 4 * side**2 * len(heads) * (4 + (len(layers) if options.out else 0))
+    rows, columns, cell = attention.place(
+        len(passage.ids), options.rows, options.columns, options.pixels
+    )
+    shape = [len(heads), *(math.ceil((b - a) / cell) for a, b in (rows, columns))]
+    held = 4 * math.prod(shape) * (4 + (len(layers) if options.out else 0))
     if held > 0.8 * devices.free_bytes(torch.device("cpu")):
         raise LengthError(
-            f"Maps of {side:,} x {side:,} cells would take about {held / 2**30:.1f} GiB, more "
-            "than is free; choose fewer --pixels, or one --layer and --head."
+            f"Maps of {shape[1]:,} x {shape[2]:,} cells would take about {held / 2**30:.1f} GiB, "
+            "more than is free; choose fewer --pixels, or one --layer and --head."
         )
     began = time.monotonic()
-    trace = traces.trace(model, passage.ids)
-    kept = np.empty((len(layers), len(heads), side, side), np.float32) if options.out else None
+    kept = np.empty((len(layers), *shape), np.float32) if options.out else None
     sums = []
-    for i, layer in enumerate(tqdm(layers, "layers", disable=None)):
-        w = attention.window(
-            trace, layer, pixels=options.pixels, heads=slice(heads[0], heads[-1] + 1)
-        )
-        sums.append(attention.row_sums(w).mean())
-        if kept is not None:
-            kept[i] = w.value
+    with _shared.watched("maps") as progress:
+        share = config.layers / (config.layers + len(layers))  # of the forward pass, about
+        trace = traces.trace(model, passage.ids, within(progress, 0.0, share))
+        for i, layer in enumerate(layers):
+            step = (1 - share) / len(layers)
+            w = attention.window(
+                trace,
+                layer,
+                rows,
+                columns,
+                options.pixels,
+                slice(heads[0], heads[-1] + 1),
+                options.pooling,
+                within(progress, share + i * step, share + (i + 1) * step),
+            )
+            if options.pooling == "mean" and columns == (0, trace.length):
+                sums.append(attention.row_sums(w).mean())
+            if kept is not None:
+                kept[i] = w.value
     about = {
         **_shared.about(checkpoint, options, [passage], device, time.monotonic() - began),
         "layers": [n + 1 for n in layers],
         "heads": [n + 1 for n in heads],
-        "shape": [len(layers), len(heads), side, side],  # layer, head, query, key
+        "shape": [len(layers), *shape],  # layer, head, query, key
+        "rows": list(rows),
+        "columns": list(columns),
         "cell": w.cell,
-        "mean_row_sum": float(np.mean(sums)),
+        "pooling": options.pooling,
+        "mean_row_sum": float(np.mean(sums)) if sums else None,  # of whole rows only
     }
     if kept is not None:
         with _shared.written(options.out) as file:
