@@ -11,7 +11,7 @@ import pytest
 from tokenizers import Tokenizer
 
 from viz_core import catalogue, perplexity, results, texts
-from viz_core.__main__ import parser
+from viz_core.arguments import parser
 from viz_core.commands.perplexity import _mark
 from viz_core.errors import AtlasError
 from viz_core.training import corpus

@@ -32,11 +32,13 @@ Array = npt.NDArray[np.float64]
 class Part:
     """What one text says of one layer: what curves, slopes and laws over several texts need.
 
-    fit [head, distance], nats, b(0) = 0; pull [head] and weight, whose quotient is the slope;
-    query, key [head, channel], the means before the encoding turned them.
+    fit [head, distance], nats, b(0) = 0; logit [head, distance], the plain mean of logits, nats;
+    pull [head] and weight, whose quotient is the slope; query, key [head, channel], the means
+    before the encoding turned them.
     """
 
     fit: Array
+    logit: Array
     pull: Array
     weight: float
     query: Tensor
@@ -59,6 +61,7 @@ def part(trace: Trace, layer: int, sink: int = SINK) -> Part:
     )
     return Part(
         fit=fit(diagonal, row),
+        logit=diagonal / np.arange(row.shape[1], 0, -1),
         pull=diagonal @ d - row @ (d / 2),  # a row's distances 0 .. m have the mean m / 2
         weight=float(np.sum(d * (d + 1.0) * (d + 2.0) / 12)),
         query=query,
@@ -122,27 +125,69 @@ def row_means(trace: Trace, layer: int, sink: int = SINK) -> Tensor:
     return torch.cat((early, late.to(lse) - lse[:, sink:]), dim=-1)
 
 
-def mean_probability(trace: Trace, layer: int, progress: Progress = ignore) -> Array:
-    """The plain mean of A over all pairs at each distance: [head, distance], all keys.
+def mean_probability(trace: Trace, layer: int, progress: Progress = ignore, sink: int = 0) -> Array:
+    """The plain mean of A over all pairs at each distance: [head, N - sink].
 
-    Biased: short rows have larger probabilities and only small distances. `progress` may raise,
-    to cancel.
+    Without the first `sink` keys, which keep their part in each row's normaliser. Biased: short
+    rows have larger probabilities and only small distances. `progress` may raise, to cancel.
     """
     n, heads = trace.length, len(trace.layers[layer].q)
-    total = torch.zeros(heads, n, dtype=torch.float64)
+    size = n - sink
+    total = torch.zeros(heads, size, dtype=torch.float64)
     for h in range(heads):
         one = cells.head(trace, layer, h)
-        for a, b in cells.spans((0, n), 1, cells.QUERIES):
-            rows = b - a
-            # [query, key], the last query first: moved one column further right for each row
-            # down, distances line up, and the zeros at the ends are of no pair
-            block = one.queries.new_zeros(rows, b + rows - 1)
-            block[:, :b] = one.logits((a, b), (0, b)).T.exp2_()
-            skewed = block.as_strided((rows, b + rows - 1), (b + rows - 2, 1))
-            total[h, :b] += skewed.sum(dim=0)[:b].flip(0).cpu()
+        for a, b in cells.spans((sink, n), 1, cells.QUERIES):
+            wide = b - sink
+            block = _skewed(one.logits((a, b), (sink, b)).exp2_(), 0.0)
+            total[h, :wide] += block.sum(dim=0)[:wide].flip(0).cpu()
             progress((h + (b / n) ** 2) / heads)
-    counted: Array = (total / torch.arange(n, 0, -1)).numpy()
+    counted: Array = (total / torch.arange(size, 0, -1)).numpy()
     return counted
+
+
+@dataclass(frozen=True)
+class Near:
+    """Sums of log-attention over near pairs, as `signatures.split` takes them, of one text.
+
+    Over keys from `sink` on: diagonal [head, distance]; row [head, N - sink]; squares [head].
+    """
+
+    diagonal: Array
+    row: Array
+    squares: Array
+
+
+def near(trace: Trace, layer: int, distances: int, sink: int = SINK) -> Near:
+    """The sums over the `distances` nearest keys of each query, pair by pair in float64."""
+    n, heads = trace.length, len(trace.layers[layer].q)
+    distances = min(distances, n - sink)
+    diagonal, row = np.zeros((heads, distances)), np.zeros((heads, n - sink))
+    squares = np.zeros(heads)
+    for h in range(heads):
+        one = cells.head(trace, layer, h)
+        for a, b in cells.spans((sink, n), 1, cells.QUERIES):
+            first = max(sink, a + 1 - distances)  # the farthest key of the block's first query
+            logs = cells.LN2 * one.logits((a, b), (first, b)).cpu().double()
+            # distances of a query fall from left to right, and end with 0
+            block = _skewed(logs, -torch.inf)[:, : b - first].flip(-1)[:, :distances]
+            y = torch.where(block.isfinite(), block, 0.0).flip(0).numpy()
+            diagonal[h, : y.shape[1]] += y.sum(axis=0)
+            row[h, a - sink : b - sink] = y.sum(axis=1)
+            squares[h] += (y**2).sum()
+    return Near(diagonal, row, squares)
+
+
+def _skewed(block: Tensor, fill: float) -> Tensor:
+    """[key, query], the last query first, as [query, column]: distances lined up in columns.
+
+    Each query is moved one column further right than the one above it; from the right end of the
+    block on, columns are of no pair, and `fill` stands at the ends.
+    """
+    keys, queries = block.shape
+    width = keys + queries - 1
+    wide = block.new_full((queries, width), fill)
+    wide[:, :keys] = block.T
+    return wide.as_strided((queries, width), (width - 1, 1))
 
 
 def _sums(trace: Trace, layer: int, sink: int) -> tuple[Tensor, Tensor]:

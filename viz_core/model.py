@@ -154,15 +154,17 @@ class Transformer(nn.Module):
         past: tuple[Layer, ...] | None = None,
         trace: bool = False,
         step: Step = kernels.ignore,
+        offset: int = 0,
     ) -> Iterator[tuple[Tensor, Layer]]:
         """(the stream after it [b, n, w], what it computed) of one layer after the other.
 
-        What the caller doesn't keep is gone before the next layer begins. With `trace`, `step`
-        hears of the work within a layer too, as `kernels.fused_with_lse` says.
+        The first token stands at position `offset`, or that much after `past`. What the caller
+        doesn't keep is gone before the next layer begins. With `trace`, `step` hears of the work
+        within a layer too, as `kernels.fused_with_lse` says.
         """
         start = 0 if past is None else past[0].k.shape[2]
         count = start + tokens.shape[1]
-        positions = encodings.arange(start, tokens.shape[1], tokens)
+        positions = encodings.arange(start + offset, tokens.shape[1], tokens)
         x = self.embedding(tokens) * self.config.width**0.5
         x = self.encoding.embed(x, positions)
         strip = None

@@ -1,12 +1,14 @@
-"""Surveys and windows as named arrays and words, as the store keeps them, and back."""
+"""Surveys, windows and portraits as named arrays and words, as they go to disk, and back."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
+from viz_core.signatures.portrait import Portrait
 from viz_core.store import Entry
 from viz_core.survey import Survey
 from viz_core.types import Curve, Window
@@ -58,6 +60,29 @@ def unpack(entry: Entry) -> Survey:
         slopes=tuple(a["slope"]),
         statistics={n.removeprefix(mark): v for n, v in a.items() if n.startswith(mark)},
     )
+
+
+def pack_portrait(portrait: Portrait) -> Packed:
+    """(arrays, words) of a portrait; fractions in float32, as the passes were."""
+    arrays, about = dict[str, Any](), dict[str, str]()
+    for name, value in vars(portrait).items():
+        if isinstance(value, np.ndarray):
+            arrays[name] = value.astype(np.float32) if value.dtype.kind == "f" else value
+        else:
+            about[name] = json.dumps(value)
+    return arrays, about
+
+
+def unpack_portrait(entry: Entry) -> Portrait:
+    """The portrait that was packed. Raises KeyError where something is missing."""
+    values = dict[str, Any]()
+    for field in fields(Portrait):
+        if field.name in entry.about:
+            values[field.name] = json.loads(entry.about[field.name])
+        else:
+            array = entry.arrays[field.name]
+            values[field.name] = array.astype(np.float64) if array.dtype.kind == "f" else array
+    return Portrait(**values)
 
 
 def _window(value: Any, entry: Entry) -> Window:

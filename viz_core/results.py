@@ -1,6 +1,7 @@
-"""The shipped measurements: tables in `checkpoints/results/`, each with the command that made it.
+"""The shipped measurements in `checkpoints/results/`, each with the command that made it.
 
-A table is a CSV file whose first line is a comment: `# ` and the exact command.
+A table is a CSV file whose first line is a comment: `# ` and the exact command. A portrait is a
+safetensors file, `portrait-ID.safetensors`, with the command among its words.
 """
 
 from __future__ import annotations
@@ -10,9 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save
 
+from viz_core import packing
 from viz_core.catalogue import SHIPPED
 from viz_core.errors import AtlasError
+from viz_core.signatures.portrait import Portrait
+from viz_core.store import Entry
 
 FOLDER = SHIPPED / "results"
 WORDS = ("setting", "note", "layer")  # columns of words that may be empty, or look like numbers
@@ -70,3 +76,50 @@ def shipped(kind: str, folder: Path = FOLDER) -> pd.DataFrame:
     if not found:
         return pd.DataFrame()
     return pd.concat([t.rows.assign(command=t.command) for t in found], ignore_index=True)
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A portrait from disk, the command that makes it, and the sha256 of checkpoint and texts."""
+
+    portrait: Portrait
+    command: str
+    checkpoint: str
+    texts: tuple[str, ...]
+
+
+def write_portrait(folder: Path, name: str, kept: Kept) -> None:
+    """Writes portrait-`name`.safetensors, whole or not at all. Raises AtlasError."""
+    arrays, about = packing.pack_portrait(kept.portrait)
+    words = {"command": kept.command, "checkpoint": kept.checkpoint, "texts": " ".join(kept.texts)}
+    path = folder / f"portrait-{name}.safetensors"
+    partial = path.with_name(f"{path.name}.partial")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        partial.write_bytes(save(arrays, about | words))
+        partial.replace(path)
+    except OSError as error:
+        raise AtlasError(f"Could not write {path} ({error.strerror or error}).") from None
+
+
+def portraits(folder: Path = FOLDER) -> dict[str, Kept]:
+    """All portraits of `folder` by name. Raises AtlasError for one that can't be read."""
+    return {
+        path.stem.removeprefix("portrait-"): _portrait(path)
+        for path in sorted(folder.glob("portrait-*.safetensors"))
+    }
+
+
+def _portrait(path: Path) -> Kept:
+    try:
+        with safe_open(path, framework="numpy") as file:
+            about = file.metadata() or {}
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        portrait = packing.unpack_portrait(Entry(arrays, about))
+        texts = tuple(about["texts"].split())
+        return Kept(portrait, about["command"], about["checkpoint"], texts)
+    except (OSError, SafetensorError, ValueError, KeyError, TypeError) as error:
+        raise AtlasError(
+            f"Expected a portrait in {path.name}; it can't be read ({error}), so make it again "
+            "with `make results`."
+        ) from None

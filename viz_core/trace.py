@@ -71,17 +71,20 @@ class Trace:
 
 
 @torch.no_grad()
-def trace(model: Transformer, ids: Sequence[int], progress: Progress = ignore) -> Trace:
+def trace(
+    model: Transformer, ids: Sequence[int], progress: Progress = ignore, offset: int = 0
+) -> Trace:
     """Runs `ids` through `model` (on the model's device) in memory linear in their number.
 
-    `progress` is called within each layer too, and may raise, to cancel. Raises TextError for
-    fewer than 2 tokens, LengthError where the encoding has no value or the estimate exceeds the
-    memory at hand; the largest length that fits is then in the error.
+    The first token stands at position `offset`. `progress` is called within each layer too, and
+    may raise, to cancel. Raises TextError for fewer than 2 tokens, LengthError where the encoding
+    has no value or the estimate exceeds the memory at hand; the largest length that fits is then
+    in the error.
     """
     if len(ids) < SHORTEST:
         raise TextError(f"Expected at least {SHORTEST} tokens; got {len(ids)}. Give a longer text.")
     device = next(model.parameters()).device
-    check_length(model, len(ids), device)
+    check_length(model, len(ids), device, offset)
     done, total = 0, model.config.layers * kernels.pairs(len(ids), len(ids))
 
     def step(pairs: int) -> None:
@@ -90,7 +93,8 @@ def trace(model: Transformer, ids: Sequence[int], progress: Progress = ignore) -
         progress(done / total)
 
     layers = []
-    for _, layer in model.each_layer(torch.tensor([list(ids)], device=device), None, True, step):
+    tokens = torch.tensor([list(ids)], device=device)
+    for _, layer in model.each_layer(tokens, None, True, step, offset):
         assert layer.lse is not None
         # copies, where these are views of the product that holds v too
         layers.append(LayerTrace(layer.q[0].contiguous(), layer.k[0].contiguous(), layer.lse[0]))
@@ -113,19 +117,22 @@ def longest(model: Transformer, device: torch.device) -> int:
     return min(fits, model.encoding.longest or fits)
 
 
-def check_length(model: Transformer, length: int, device: torch.device) -> None:
-    """Raises LengthError, with the largest length that works, unless `length` can be traced."""
+def check_length(model: Transformer, length: int, device: torch.device, offset: int = 0) -> None:
+    """Raises LengthError, with the largest length that works, unless `length` can be traced.
+
+    The positions are those from `offset` on.
+    """
     end = model.encoding.longest
     most = longest(model, device)
     if length < SHORTEST:
         raise LengthError(
             f"Expected a length from {SHORTEST} to {most:,} tokens; got {length}.", most
         )
-    if end is not None and length > end:
+    if end is not None and length + offset > end:
         raise LengthError(
             f"{model.config.encoding} is undefined past its {end:,} trained positions, and "
-            f"{length:,} were asked for; choose at most {end:,} tokens.",
-            end,
+            f"{length + offset:,} were asked for; choose at most {end - offset:,} tokens.",
+            end - offset,
         )
     if length > most:
         need = length * bytes_per_token(model.config) / 2**30

@@ -2,7 +2,8 @@
 
 A setting is a short word that the command line, the tables of results and the pages share:
 "" as trained, "linear:4" or another RoPE scaling with its factor s, "linear:fit" with
-s = max(1, N / L) at each length N, "dynamic", "theta:50000" and "exponent:6".
+s = max(1, N / L) at each length N, "dynamic", "theta:50000", "exponent:6", and "off": the same
+weights without their encoding.
 """
 
 from __future__ import annotations
@@ -21,15 +22,22 @@ PARAMETERS = {"theta": ("rope", "θ ="), "exponent": ("alibi", "exponent")}
 def vary(model: Transformer, setting: str, length: int) -> Transformer:
     """`model` (the same weights, shared) with its encoding under `setting` for `length` tokens.
 
-    Raises UsageError for a setting that is none, of another encoding, or out of its range.
+    "off" leaves the encoding's own weights out, and what is returned says that it is NoPE. Raises
+    UsageError for a setting that is none, of another encoding, or out of its range.
     """
-    values = parameters(model.config.encoding, setting, length, model.config.length)
-    if not values:
-        return model
-    config = replace(model.config, parameters={**model.config.parameters, **values})
+    if setting == "off":
+        config = replace(model.config, encoding="nope", parameters={})
+    else:
+        values = parameters(model.config.encoding, setting, length, model.config.length)
+        if not values:
+            return model
+        config = replace(model.config, parameters={**model.config.parameters, **values})
     varied = Transformer(config)
+    weights = model.state_dict()
+    if setting == "off":
+        weights = {n: w for n, w in weights.items() if not n.startswith("encoding.")}
     try:
-        varied.load_state_dict(model.state_dict(), assign=True)
+        varied.load_state_dict(weights, assign=True)
     except RuntimeError:
         raise AtlasError(
             f"Expected a setting that keeps the trained weights; {setting} changes their shape."
@@ -45,7 +53,7 @@ def parameters(
     Raises UsageError as `vary` does.
     """
     kind, _, number = setting.partition(":")
-    if setting in ("", "none"):
+    if setting in ("", "none", "off"):
         return {}
     wanted = PARAMETERS[kind][0] if kind in PARAMETERS else "rope"
     if kind not in FACTORS and kind not in PARAMETERS and setting != "dynamic":
@@ -73,8 +81,8 @@ def title(encoding: str, setting: str = "") -> str:
     kind, _, number = setting.partition(":")
     if setting in ("", "none"):
         return name
-    if setting == "dynamic":
-        return f"{name}, dynamic NTK"
+    if setting in ("dynamic", "off"):
+        return f"{name}, {'dynamic NTK' if setting == 'dynamic' else 'positions off'}"
     if kind in PARAMETERS:
         return f"{name}, {PARAMETERS[kind][1]} {float(number):,.10g}"
     factor = "N / L" if number == "fit" else f"{float(number):g}"
@@ -89,6 +97,7 @@ def examples() -> list[str]:
         "dynamic",
         "theta:50000",
         "exponent:6",
+        "off",
     ]
 
 

@@ -16,13 +16,25 @@ from typing import Any, TypeVar
 from tokenizers import Tokenizer
 
 from pages._kit.shelf import Shelf
-from viz_core import attention, catalogue, devices, journal, packing, perplexity, survey, texts
+from viz_core import (
+    attention,
+    catalogue,
+    devices,
+    journal,
+    packing,
+    perplexity,
+    portraits,
+    survey,
+    texts,
+    variants,
+)
 from viz_core.errors import LengthError
 from viz_core.figures import head_wall
 from viz_core.figures.spec import Heatmap
 from viz_core.model import Transformer
 from viz_core.progress import Progress
 from viz_core.render import png
+from viz_core.signatures.portrait import Portrait
 from viz_core.store import Entry, RunKey, Store
 from viz_core.survey import Survey
 from viz_core.trace import Trace, trace
@@ -35,6 +47,7 @@ THUMBNAIL = 80  # pixels on a side, about
 # Of the server, not of a session: plain module state, which threads without a session may use too.
 surveys: Shelf[Survey] = Shelf(1 << 30)
 windows: Shelf[Window] = Shelf(256 << 20)
+portrayals: Shelf[Portrait] = Shelf(256 << 20)
 walls: Shelf[list[bytes]] = Shelf(64 << 20)
 measured: Shelf[list[perplexity.Row]] = Shelf(16 << 20)
 scores: Shelf[perplexity.Kept] = Shelf(16 << 20)
@@ -90,16 +103,18 @@ def surveyed(
     kind: Kind,
     progress: Progress,
     pooling: Pooling = "mean",
+    setting: str = "",
 ) -> Survey:
     """The survey of `checkpoint` over `passages`, from the shelf, the store, or computed now.
 
-    Computing waits its turn; `progress` may raise (a control was changed), which cancels.
+    Computing waits its turn; `progress` may raise (a control was changed), which cancels. Raises
+    UsageError for a `setting` (see `variants`) that is none of this checkpoint's.
     """
-    key = _key(checkpoint, passages, "survey", kind=kind, pooling=pooling)
+    key = _key(checkpoint, passages, "survey", setting, kind=kind, pooling=pooling)
 
     def compute() -> Survey:
         ids = [p.ids for p in passages]
-        tracer = _tracer(checkpoint, passages)
+        tracer = _tracer(checkpoint, passages, setting)
         return survey.survey(tracer, ids, kind, pooling=pooling, progress=progress)
 
     return _found(key, passages, surveys, compute, packing.pack, packing.unpack)
@@ -117,11 +132,11 @@ def zoomed(
 ) -> Window:
     """A part of the map of one (layer, head), at `survey.zoom`'s full resolution; as `surveyed`."""
     where = {"layer": place[0], "head": place[1], "rows": rows, "columns": columns}
-    key = _key(checkpoint, passages, "window", kind=kind, pooling=pooling, **where)
+    key = _key(checkpoint, passages, "window", "", kind=kind, pooling=pooling, **where)
 
     def compute() -> Window:
         ids = [p.ids for p in passages]
-        tracer = _tracer(checkpoint, passages)
+        tracer = _tracer(checkpoint, passages, "")
         return survey.zoom(
             tracer, ids, kind, place, rows, columns, pooling=pooling, progress=progress
         )
@@ -129,12 +144,35 @@ def zoomed(
     return _found(key, passages, windows, compute, packing.pack_window, packing.unpack_window)
 
 
+def portrayed(
+    checkpoint: catalogue.Checkpoint,
+    passages: list[texts.Passage],
+    setting: str,
+    progress: Progress,
+) -> Portrait:
+    """The portrait of `checkpoint` under `setting` over `passages`; as `surveyed`."""
+    key = _key(checkpoint, passages, "portrait", setting)
+
+    def compute() -> Portrait:
+        varied = variants.vary(model(checkpoint), setting, len(passages[0].ids))
+        ids = [p.ids for p in passages]
+        return portraits.measure(varied, ids, tokenizer(), setting, progress)
+
+    return _found(
+        key, passages, portrayals, compute, packing.pack_portrait, packing.unpack_portrait
+    )
+
+
 def _key(
-    checkpoint: catalogue.Checkpoint, passages: list[texts.Passage], what: str, **options: Any
+    checkpoint: catalogue.Checkpoint,
+    passages: list[texts.Passage],
+    what: str,
+    setting: str,
+    **options: Any,
 ) -> RunKey:
-    shas = tuple(p.sha256 for p in passages)
-    length = len(passages[0].ids)
-    return RunKey(checkpoint.sha256, "", shas, length, "float32", what, tuple(options.items()))
+    shas, length = tuple(p.sha256 for p in passages), len(passages[0].ids)
+    rest = tuple(options.items())
+    return RunKey(checkpoint.sha256, setting, shas, length, "float32", what, rest)
 
 
 def _found(
@@ -166,15 +204,17 @@ def _found(
         return found
 
 
-def _tracer(checkpoint: catalogue.Checkpoint, passages: list[texts.Passage]) -> survey.Tracer:
+def _tracer(
+    checkpoint: catalogue.Checkpoint, passages: list[texts.Passage], setting: str
+) -> survey.Tracer:
     """Traces of `passages` from the shelf, or made now."""
     names = {tuple(p.ids): p.sha256 for p in passages}
 
     def tracer(ids: Sequence[int], progress: Progress) -> Trace:
-        key = checkpoint.sha256, names[tuple(ids)]
+        key = checkpoint.sha256, setting, names[tuple(ids)]
         found = traces().get(key)
         if found is None:
-            loaded = model(checkpoint)
+            loaded = variants.vary(model(checkpoint), setting, len(ids))
             try:
                 found = trace(loaded, ids, progress)
             except LengthError:  # what is kept may take the memory that this one needs
