@@ -75,6 +75,8 @@ results: corpus
 	$(PY) -m viz_core mechanism $(ENCODINGS) --lengths $(LATER) $(TO)/mechanism-encodings.csv
 	$(PY) -m viz_core mechanism rope --scaling $(FITTED),linear:4,ntk:4,yarn:4 \
 	    --lengths $(LATER) $(TO)/mechanism-rope.csv
+	$(PY) -m viz_core signatures --length 512 --texts 42 --curves checkpoints/results \
+	    $(TO)/signatures.csv
 	$(PY) -m viz_core probes $(TO)/probes.csv
 	$(PY) -m benchmarks.costs $(TO)/costs.csv
 	$(PY) -m viz_core card

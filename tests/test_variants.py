@@ -95,3 +95,18 @@ def test_titles_name_encoding_and_setting() -> None:
     assert variants.title("rope", "dynamic") == "RoPE, dynamic NTK"
     assert variants.title("rope", "theta:50000") == "RoPE, θ = 50,000"
     assert variants.title("alibi", "exponent:6.5") == "ALiBi, exponent 6.5"
+
+
+@pytest.mark.parametrize("encoding", ["nope", "sinusoidal", "learned", "t5", "alibi", "rope"])
+def test_off_is_the_same_weights_without_their_encoding(encoding: str) -> None:
+    plain = model(encoding)
+    bare = variants.vary(plain, "off", 16)
+    assert bare.config.encoding == "nope"
+    assert bare.embedding.weight.data_ptr() == plain.embedding.weight.data_ptr()
+    nope = Transformer(bare.config).eval().requires_grad_(False)
+    shared = {n: w for n, w in plain.state_dict().items() if not n.startswith("encoding.")}
+    nope.load_state_dict(shared)
+    tokens = TOKENS[:, :16]
+    torch.testing.assert_close(bare(tokens).logits, nope(tokens).logits)
+    same = torch.allclose(bare(tokens).logits, plain(tokens).logits)
+    assert same == (encoding == "nope")

@@ -85,7 +85,7 @@ def measure(
     splits = [_split(layer.near) for layer in layers]
     encoding = model.encoding
     rope = encoding.frequencies(n)[0].numpy() if isinstance(encoding, RoPE) else np.empty(0)
-    laws = [_law(model, layer, i, texts[0]) for i, layer in enumerate(layers)]
+    laws = [_law(model, layer, i, texts) for i, layer in enumerate(layers)]
     parts = [layer.parts for layer in layers]
     return Portrait(
         encoding=config.encoding,
@@ -185,33 +185,35 @@ def _edges(encoding: encodings.PositionEncoding, length: int) -> npt.NDArray[np.
     return np.flatnonzero(np.diff(number, prepend=-1)).astype(np.int64)
 
 
-def _law(model: Transformer, layer: _Layer, index: int, ids: Sequence[int]) -> Array | None:
+def _law(
+    model: Transformer, layer: _Layer, index: int, texts: Sequence[Sequence[int]]
+) -> Array | None:
     size = layer.parts[0].fit.shape[1]
     law = decay.law(layer.parts, model.encoding, model.config.scale, size)
     if law is None and index == 0:
-        return _absolute_law(model, ids)
+        return _absolute_law(model, texts)
     return law
 
 
 @torch.no_grad()
-def _absolute_law(model: Transformer, ids: Sequence[int]) -> Array:
+def _absolute_law(model: Transformer, texts: Sequence[Sequence[int]]) -> Array:
     """The curve of position alone in the first layer, for vectors that are added at the bottom.
 
-    The Gram matrix of the position vectors through each head's own projections, normalised as the
-    sums with the text's tokens are on average; of it the same fit as of log-attention. Higher
-    layers have no such law: position has been through a layer and its content by then.
+    The Gram matrix of the position vectors through each head's own projections, each normalised
+    as its sums with the texts' tokens are on average; of it the same fit as of log-attention.
+    Higher layers have no such law: position has been through a layer and its content by then.
     """
     device = next(model.parameters()).device
-    tokens = torch.tensor(list(ids), device=device)
-    positions = torch.arange(len(ids), device=device)
-    words = model.embedding(tokens) * model.config.width**0.5
+    tokens = torch.tensor([list(ids) for ids in texts], device=device)
+    positions = torch.arange(tokens.shape[1], device=device)
+    words = model.embedding(tokens) * model.config.width**0.5  # [text, position, width]
     both = model.encoding.embed(words, positions)
-    alone = model.encoding.embed(torch.zeros_like(words), positions)
+    alone = model.encoding.embed(torch.zeros_like(words[0]), positions)
     block = cast(Block, model.blocks[0])
-    size = both.square().mean(dim=-1, keepdim=True).rsqrt().mean()
+    size = both.square().mean(dim=-1).rsqrt().mean(dim=0)[:, None]
     qkv = block.qkv(alone * size * block.norm1.weight).unflatten(-1, (3, model.config.heads, -1))
     q, k, _ = (t.transpose(0, 1).contiguous() for t in qkv.unbind(1))
-    bare = kernels.band(encodings.get("nope").make(model.config.geometry), len(ids), q)
+    bare = kernels.band(encodings.get("nope").make(model.config.geometry), len(positions), q)
     _, lse = kernels.blocked(q, k, k, bare, model.config.scale)
     gram = Trace((LayerTrace(q, k, lse),), model.encoding, model.config.scale)
     return decay.part(gram, 0).fit

@@ -91,7 +91,11 @@ class Kept:
 def write_portrait(folder: Path, name: str, kept: Kept) -> None:
     """Writes portrait-`name`.safetensors, whole or not at all. Raises AtlasError."""
     arrays, about = packing.pack_portrait(kept.portrait)
-    words = {"command": kept.command, "checkpoint": kept.checkpoint, "texts": " ".join(kept.texts)}
+    words = {
+        "command": kept.command,
+        "checkpoint_sha256": kept.checkpoint,
+        "text_sha256": " ".join(kept.texts),
+    }
     path = folder / f"portrait-{name}.safetensors"
     partial = path.with_name(f"{path.name}.partial")
     try:
@@ -116,8 +120,8 @@ def _portrait(path: Path) -> Kept:
             about = file.metadata() or {}
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         portrait = packing.unpack_portrait(Entry(arrays, about))
-        texts = tuple(about["texts"].split())
-        return Kept(portrait, about["command"], about["checkpoint"], texts)
+        texts = tuple(about["text_sha256"].split())
+        return Kept(portrait, about["command"], about["checkpoint_sha256"], texts)
     except (OSError, SafetensorError, ValueError, KeyError, TypeError) as error:
         raise AtlasError(
             f"Expected a portrait in {path.name}; it can't be read ({error}), so make it again "

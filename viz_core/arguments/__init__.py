@@ -135,7 +135,7 @@ def parser() -> argparse.ArgumentParser:
         help="every statistic of every head, with its null",
         description="Per layer and head (counted from 1), over several texts: slope, reach, "
         "stairs, ripple, the share of position, kind, entropy and the change when all positions "
-        "move, each with its null: a p-value, or what uniform attention or random frequencies have.",
+        "move, each with its null: a p-value, or what uniform attention or random waves have.",
     )
     one.add_argument("checkpoints", nargs="*", metavar="CHECKPOINT", help="default: all shipped")
     one.add_argument(
