@@ -80,6 +80,7 @@ results: corpus
 	$(PY) -m viz_core probes $(TO)/probes.csv
 	$(PY) -m benchmarks.costs $(TO)/costs.csv
 	$(PY) -m viz_core card
+	$(PY) -m viz_core findings
 
 bench: $(APP)
 	$(PY) -m benchmarks $(ARGS)

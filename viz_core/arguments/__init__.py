@@ -194,6 +194,9 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument("--by-source", action="store_true", help="rows for each source, too")
     options.rows(one)
 
+    one = commands.add_parser("findings", help="docs/findings.md, from the shipped results")
+    one.add_argument("--check", action="store_true", help="only say whether it is current")
+
     one = commands.add_parser("corpus", help="fetch and build the training text")
     one.add_argument(
         "--folder", type=Path, metavar="DIR", help="default: $ATLAS_CORPUS, or else corpus/"
