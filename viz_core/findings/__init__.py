@@ -47,7 +47,8 @@ def page(portraits: Mapping[str, Portrait], table: pd.DataFrame, losses: pd.Data
         "out unless said otherwise. What holds here holds for models of this size and training. A "
         f"head counts where p < {claims.LEVEL:g}; chance does that in {100 * claims.LEVEL:.0f} of "
         "100 heads without any effect. Each statistic, its null and its source: "
-        "`viz_core/signatures/`; each head's numbers: [signatures.csv](../checkpoints/results/signatures.csv).",
+        "`viz_core/signatures/`; each head's numbers: "
+        "[signatures.csv](../checkpoints/results/signatures.csv).",
         "",
         "| What is said | What was measured |",
         "|---|---|",
