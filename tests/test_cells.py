@@ -160,3 +160,17 @@ def test_spans_cover_each_token_once_and_hold_whole_cells_or_lie_in_one() -> Non
             assert b - a <= most
             whole = (b - a) % cell == 0 and (a - first) % cell == 0
             assert whole or (a - first) // cell == (b - 1 - first) // cell
+
+
+@pytest.mark.parametrize("encoding", ["alibi", "t5", "rope"])
+def test_a_long_map_is_within_1e_5_of_the_dense_one(encoding: str) -> None:
+    """Above a thousand tokens tiles are full-sized, and rows of cells begin within a tile."""
+    trace = made(encoding, spread=2.0, n=1500)
+    full = dense(trace)
+    for pixels in (512, 100, 37):
+        cell = math.ceil(1500 / pixels)
+        found = cells.pool(trace, 0, (0, 1500), (0, 1500), cell, ALL)
+        count = cells.counts((0, 1500), (0, 1500), cell).numpy()
+        total = np.exp(reduced(full, (0, 1500), (0, 1500), cell, largest=False))
+        mean = np.exp(found.double().numpy()) / np.maximum(count, 1)
+        assert np.abs(mean - total / np.maximum(count, 1)).max() < 1e-5

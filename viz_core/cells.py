@@ -144,8 +144,9 @@ def _tiles(
     """`reduce` over the cells of each tile, [column, key in cell, row, query in cell] to [column,
     row]; put together as [row, column]."""
     tall = min(cell, rows[1] - rows[0])
+    room = kernels.BLOCK_CELLS if head.keys.device.type == "cpu" else kernels.GPU_CELLS
     parts = []
-    for c, d in spans(columns, cell, max(cell, kernels.BLOCK_CELLS // (rows[1] - rows[0]))):
+    for c, d in spans(columns, cell, max(cell, room // (rows[1] - rows[0]))):
         tile = head.logits(rows, (c, d))
         parts.append(reduce(tile.unflatten(1, (-1, tall)).unflatten(0, (-1, min(cell, d - c)))))
     return torch.cat(parts).T.flip(0)

@@ -15,6 +15,7 @@ from torch.nn import functional as F
 from viz_core.encodings import PositionEncoding
 
 BLOCK_CELLS = 1 << 19  # logits in flight, 2 MB in float32: past the cache, blocks get much slower
+GPU_CELLS = 1 << 25  # the same on a GPU, where starting a kernel takes as long as a million cells
 FUSED_ROWS = 256  # queries in one call of the fused kernel: the triangle above them is wasted
 CAUSAL_ROWS = 2048  # the same without a band, where nothing is wasted but a step should be short
 
