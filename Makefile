@@ -11,8 +11,9 @@ PY := .venv/bin/python
 PIP := $(PY) -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 APP := .venv/.app-installed
 DEV := .venv/.dev-installed
+PEERS := .venv-peers/.installed
 
-.PHONY: help app test lint corpus checkpoints results bench browser clean
+.PHONY: help app test lint corpus checkpoints results bench peers browser clean
 .DELETE_ON_ERROR:
 
 help:
@@ -22,7 +23,8 @@ help:
 	@echo "make corpus       the training text, into corpus/"
 	@echo "make checkpoints  train the shipped checkpoints that are missing ($(ENCODINGS))"
 	@echo "make results      the shipped tables of losses and more, from the checkpoints (an hour)"
-	@echo "make bench        what is fast, against whom, on this machine"
+	@echo "make bench        what is fast, against whom, on this machine (a quarter of an hour)"
+	@echo "make peers        other tools for make bench to measure, into .venv-peers"
 	@echo "make clean        remove caches and test results (.venv, corpus and checkpoints stay)"
 
 app: $(APP)
@@ -82,12 +84,15 @@ results: corpus
 	$(PY) -m viz_core card
 	$(PY) -m viz_core findings
 
-bench: $(APP)
+# Writes docs/benchmarks.*; a small version that writes nothing: make bench ARGS=--quick
+bench: $(DEV)
 	$(PY) -m benchmarks $(ARGS)
+
+peers: $(PEERS)
 
 clean:
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache test-results
-	find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +
+	find . -name __pycache__ -not -path './.venv*/*' -prune -exec rm -rf {} +
 
 $(APP): requirements.txt constraints.txt
 	@test -n "$(PYTHON)" || { echo "Expected Python 3.11 or newer as python3.11 or python3;" \
@@ -105,6 +110,13 @@ $(APP): requirements.txt constraints.txt
 $(DEV): requirements-dev.txt $(APP)
 	@echo "Installing the tools for development into .venv."
 	@$(PIP) -r requirements-dev.txt
+	@touch $@
+
+$(PEERS): benchmarks/requirements-peers.txt constraints.txt $(APP)
+	@echo "Installing other tools into .venv-peers, with a torch of their own: a few minutes."
+	@$(PY) -m venv --clear .venv-peers
+	@.venv-peers/bin/python -m pip --disable-pip-version-check install --quiet \
+	    --constraint constraints.txt -r benchmarks/requirements-peers.txt
 	@touch $@
 
 # The browser tests take an installed Chromium or Chrome, else Playwright's own. Without any they

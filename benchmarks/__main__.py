@@ -1,99 +1,82 @@
-"""What is fast, against whom, in one run: `python -m benchmarks [maps] [losses]`.
+"""What is fast, against whom, on this machine, in one run: `python -m benchmarks`.
 
-Each measurement is a process of its own. Exit status 1 where a ratio that is promised is missed.
+Writes benchmarks.json, .md and .svg into docs/ (or --out), and prints the table of what is
+promised. Exit status 1 where a ratio or a size that is promised is missed.
 """
 
 from __future__ import annotations
 
 import argparse
+import datetime
 import json
-import subprocess
 import sys
+import tomllib
 from pathlib import Path
-from typing import Any
 
-# Nothing heavy is imported here: a child's peak memory may begin at its parent's.
+from benchmarks import machine, reach, report, steps
+from benchmarks.processes import ROOT, Row
 
-LENGTHS = (512, 1024, 2048, 4096)
-REPEATS = 2
-MOST_MEMORY, MOST_TIME = 1 / 5, 1.0  # of dense, at the largest length
-LOSSES_LENGTH, LOSSES_BYTES = 8192, 10**9
-LOSSES_TIME = {"nope": 1.5, "sinusoidal": 1.5, "rope": 1.5, "alibi": 2.5, "t5": 2.5}  # of plain
-
-
-def measured(module: str, *arguments: object) -> dict[str, float]:
-    """The fastest of some fresh processes."""
-    command = [sys.executable, "-m", f"benchmarks.{module}", *(str(a) for a in arguments)]
-    runs = []
-    for _ in range(REPEATS):
-        done = subprocess.run(
-            command, cwd=Path(__file__).parents[1], stdout=subprocess.PIPE, check=True
-        )
-        runs.append(json.loads(done.stdout))
-    return min(runs, key=lambda run: float(run["seconds"]))
-
-
-def maps(quiet: bool) -> dict[str, Any]:
-    """Maps and curves of all heads: our blocked core beside materialised attention."""
-    rows = []
-    if not quiet:
-        print("512-pixel maps and decay curves of all layers and heads, shipped size, float32")
-        print("tokens   ours s  dense s   ratio   ours MB  dense MB   ratio")
-    for length in LENGTHS:
-        a, b = measured("maps", "ours", length), measured("maps", "dense", length)
-        row: dict[str, Any] = {"length": length, "ours": a, "dense": b}
-        row["time_ratio"] = a["seconds"] / b["seconds"]
-        row["memory_ratio"] = a["peak_bytes"] / b["peak_bytes"]
-        rows.append(row)
-        if not quiet:
-            print(
-                f"{length:6,} {a['seconds']:8.2f} {b['seconds']:8.2f} {row['time_ratio']:7.2f}"
-                f" {a['peak_bytes'] / 1e6:9,.0f} {b['peak_bytes'] / 1e6:9,.0f}"
-                f" {row['memory_ratio']:7.2f}",
-                flush=True,
-            )
-    kept = rows[-1]["memory_ratio"] <= MOST_MEMORY and rows[-1]["time_ratio"] <= MOST_TIME
-    if not quiet:
-        print(
-            f"At {LENGTHS[-1]:,} tokens at most {MOST_MEMORY:.2f} of dense's memory and "
-            f"{MOST_TIME:.2f} of its time: {'kept' if kept else 'MISSED'}."
-        )
-    return {"rows": rows, "kept": kept}
-
-
-def losses(quiet: bool) -> dict[str, Any]:
-    """Losses of a long text: each encoding beside the same model without it."""
-    rows = []
-    if not quiet:
-        print(f"losses of {LOSSES_LENGTH:,} tokens beside plain causal attention without a bias")
-        print("encoding     ours s  plain s  ratio  at most  ours MB")
-    for encoding, most in LOSSES_TIME.items():
-        a, b = (measured("losses", way, encoding, LOSSES_LENGTH) for way in ("ours", "plain"))
-        ratio = a["seconds"] / b["seconds"]
-        kept = ratio <= most and a["peak_bytes"] < LOSSES_BYTES
-        rows.append(
-            {"encoding": encoding, "ours": a, "plain": b, "time_ratio": ratio, "kept": kept}
-        )
-        if not quiet:
-            print(
-                f"{encoding:10} {a['seconds']:8.2f} {b['seconds']:8.2f} {ratio:6.2f} {most:8.1f}"
-                f" {a['peak_bytes'] / 1e6:8,.0f}{'' if kept else '  MISSED'}",
-                flush=True,
-            )
-    return {"rows": rows, "kept": all(row["kept"] for row in rows)}
+# Nothing heavy is imported before the last measurement: see `processes`.
 
 
 def main() -> int:
-    """Prints the tables (or JSON); exit status 1 where a promised ratio is missed."""
+    """Runs every step; with --quick a small version, which decides and (without --out) writes
+    nothing."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("--json", action="store_true", help="one JSON document instead of tables")
-    every = {"maps": maps, "losses": losses}
-    parser.add_argument("which", nargs="*", choices=[[], *every], help="default: all")
+    parser.add_argument("--quick", action="store_true", help="up to 1,024 tokens, once each")
+    parser.add_argument("--out", type=Path, metavar="FOLDER", help="where the three files go")
+    parser.add_argument("--json", action="store_true", help="print the JSON in place of the table")
     asked = parser.parse_args()
-    found = {name: act(asked.json) for name, act in every.items() if name in (asked.which or every)}
-    if asked.json:
-        print(json.dumps(found))
-    return 0 if all(part["kept"] for part in found.values()) else 1
+    out = asked.out or (None if asked.quick else ROOT / "docs")
+    if out is not None and not out.is_dir():
+        parser.error(f"expected --out to name a folder that exists; got {out}")
+    results = run(asked.quick)
+    if out is not None:
+        write(results, out)
+    print(json.dumps(results) if asked.json else "\n".join(report.reach_table(results["reach"])))
+    return 0 if asked.quick or succeeded(results) else 1
+
+
+def run(quick: bool) -> Row:
+    """All that is measured, as one JSON document."""
+    plan = steps.QUICK if quick else steps.FULL
+    results: Row = {
+        "command": "make bench" + " ARGS=--quick" * quick,
+        "date": datetime.date.today().isoformat(),
+        "quick": quick,
+        "machine": machine.describe(),
+        "versions": machine.versions(),
+        "model": _model(),
+        "limits": steps.limits(),
+        "maps": steps.maps(plan),
+        "windows": steps.windows(plan),
+        "pages": steps.pages(plan),
+        "homes": steps.homes(plan),
+        "gpu": steps.gpu(plan),
+        "losses": steps.losses(plan),
+    }
+    return results | {"reach": reach.rows(results)}
+
+
+def succeeded(results: Row) -> bool:
+    """Whether every ratio and size that was measured is as promised."""
+    return reach.kept(results["reach"]) and all(row["met"] for row in results["losses"])
+
+
+def write(results: Row, folder: Path) -> None:
+    """benchmarks.json, and the page and the figure that are made from it."""
+    from benchmarks import figure
+
+    text = json.dumps(results, indent=1) + "\n"
+    (folder / "benchmarks.json").write_text(text, encoding="utf-8")
+    (folder / "benchmarks.md").write_text(report.markdown(results), encoding="utf-8")
+    figure.draw(results, folder / "benchmarks.svg")
+
+
+def _model() -> Row:
+    """The sizes of the shipped checkpoints, read without torch."""
+    recipe = tomllib.loads((ROOT / "checkpoints/recipe.toml").read_text("utf-8"))["shipped"]
+    return {name: recipe[name] for name in ("layers", "heads", "width", "mlp")}
 
 
 if __name__ == "__main__":

@@ -1,112 +1,151 @@
 """One measurement: maps and decay curves of all layers and heads of one text, one way.
 
-`python -m benchmarks.maps ours|dense N` prints seconds and the peak memory of this process. The
-dense way is what `output_attentions=True` does: each layer's N x N attention is made and kept.
-Both give the same numbers (`tests/test_benchmarks.py`).
+`python -m benchmarks.maps WAY N` answers with seconds and the peak memory of its process. The
+model is the shipped RoPE checkpoint, the text Python's manual. The ways:
+
+- ours: 512 x 512 maps, curves, slopes and laws, as the pages make them;
+- weights: transformers, eager attention, `output_attentions=True`: the N x N maps, and no more;
+- reduced: the same, and from them the maps and curves that ours gives (`dense`);
+- patterns: TransformerLens, the cache of all layers' N x N patterns, and no more.
+
+The last three stop at once where the estimate exceeds the memory at hand.
 """
 
 from __future__ import annotations
 
-import json
 import sys
 import time
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 import torch
+from tokenizers import Tokenizer
 from torch import Tensor
-from torch.nn import functional as F
 
-from viz_core import attention, decay, devices
-from viz_core.model import Transformer
+from benchmarks import dense, processes
+from benchmarks.processes import Row
+from viz_core import catalogue, texts
+from viz_core.model import ModelConfig, Transformer
+from viz_core.progress import Progress, ignore
+from viz_core.survey import survey
 from viz_core.trace import trace
 from viz_core.training import recipe
 
 PIXELS = 512
+SPOKEN = 16_384  # tokens from which on ours says how far it is
+SAME = 1e-4  # how far a peer's attention may lie from ours: its angles are float32
+WARM = 64  # tokens of the first, unmeasured run
+
 Found = tuple[npt.NDArray[np.float32], npt.NDArray[np.float64]]
 
 
-def ours(model: Transformer, ids: list[int]) -> list[Found]:
+def ours(model: Transformer, ids: Sequence[int], progress: Progress = ignore) -> list[Found]:
     """(map [head, row, column] in log probability, curve [head, distance]) of each layer."""
-    t = trace(model, ids)
-    return [
-        (attention.window(t, n, pixels=PIXELS).value, decay.by_distance([decay.part(t, n)]).value)
-        for n in range(len(t.layers))
-    ]
+    found = survey(
+        lambda text, step: trace(model, text, step), [ids], pixels=PIXELS, progress=progress
+    )
+    return [(w.value, c.value) for w, c in zip(found.windows, found.curves, strict=True)]
 
 
 @torch.no_grad()
-def dense(model: Transformer, ids: list[int]) -> list[Found]:
-    """The same from attention maps that are held whole."""
-    n, heads = len(ids), model.config.heads
-    at = torch.arange(n)
-    future = at[:, None] < at
-    x = model.encoding.embed(model.embedding(torch.tensor([ids])) * model.config.width**0.5, at)
-    maps = []
-    for block in model.blocks:
-        qkv = block.qkv(block.norm1(x)).unflatten(-1, (3, heads, -1))
-        q, k, v = qkv[0].permute(1, 2, 0, 3)
-        q, k = model.encoding.rotate(q, at, n), model.encoding.rotate(k, at, n)
-        scores = q @ k.transpose(-1, -2) * model.config.scale
-        bias = model.encoding.bias(at)
-        if bias is not None:
-            scores += bias[:, (at[:, None] - at).clamp(min=0)]
-        maps.append(scores.masked_fill_(future, -torch.inf).softmax(-1))
-        x = x + block.out((maps[-1] @ v).transpose(0, 1).flatten(1))[None]
-        x = x + block.down(F.gelu(block.up(block.norm2(x))))
-    return [(_pooled(a), _curve(a)) for a in maps]
+def weights(peer: torch.nn.Module, ids: Sequence[int]) -> list[Tensor]:
+    """The attention of each layer of a `llama.llama`: [head, query, key]."""
+    out = peer.model(torch.tensor([list(ids)]), output_attentions=True)
+    return [a[0] for a in out.attentions]
 
 
-def _pooled(a: Tensor) -> npt.NDArray[np.float32]:
-    """a [head, query, key] as log means over the causal pairs of square cells."""
-    n = a.shape[-1]
-    cell = -(-n // PIXELS)
-    pad = (0, -n % cell, 0, -n % cell)
-    pairs = F.avg_pool2d(F.pad(torch.ones(1, n, n).tril(), pad), cell)
-    pooled: npt.NDArray[np.float32] = (F.avg_pool2d(F.pad(a, pad), cell) / pairs).log().numpy()
-    return np.where(pairs.numpy() > 0, pooled, np.float32(-np.inf))
+def reduced(maps: list[Tensor]) -> list[Found]:
+    """What `ours` gives, from each layer's attention [head, query, key]; `maps` is used up."""
+    found = []
+    while maps:
+        a = maps.pop(0)
+        found.append((dense.pooled(a, PIXELS), dense.curve(a)))
+        del a
+    return found
 
 
-def _curve(a: Tensor) -> npt.NDArray[np.float64]:
-    """The row-fixed-effects curve from sums over the map itself, one head at a time."""
-    sink = decay.SINK
-    size = a.shape[-1] - sink
-    fits = []
-    for head in a:
-        logs = head[sink:, sink:].log().nan_to_num_(neginf=0.0)
-        row = logs.sum(-1).double()  # float32: several times as fast
-        wide = F.pad(logs.flip(-1), (0, size - 1))  # skewed below: distances line up in columns
-        skewed = wide.as_strided((size, size), (wide.stride(0) - 1, 1), size - 1)
-        fits.append(decay.fit(skewed.sum(0).double()[None].numpy(), row[None].numpy())[0])
-    fit, pairs = np.stack(fits), size - np.arange(size)
-    shown = max(2, int((pairs >= min(decay.FLOOR, size // 4)).sum()))
-    fit = fit[:, :shown]
-    centred: npt.NDArray[np.float64] = fit - np.average(fit, axis=1, weights=pairs[:shown])[:, None]
-    return centred
+@torch.no_grad()
+def patterns(bridge: torch.nn.Module, ids: Sequence[int]) -> list[Tensor]:
+    """The attention of each layer of a `llama.hooked`: [head, query, key]."""
+    tokens = torch.tensor([list(ids)])
+    _, cache = bridge.run_with_cache(
+        tokens, names_filter=lambda name: name.endswith("hook_pattern"), return_type=None
+    )
+    return [a[0] for a in cache.values()]
 
 
-def subject(encoding: str = "rope") -> Transformer:
+def subject(encoding: str) -> Transformer:
     """A model of the shipped size with random weights."""
     torch.manual_seed(0)
     return Transformer(recipe.load().model(encoding, {})).eval().requires_grad_(False)
 
 
-def measure(way: str, length: int) -> dict[str, float]:
-    """Seconds of a run after a small one to warm up, and bytes at the peak, before and in all."""
-    act = {"ours": ours, "dense": dense}[way]
-    model = subject()
-    ids = torch.randint(model.config.vocabulary, (length,)).tolist()
-    act(model, ids[:64])
-    before = devices.peak_bytes(torch.device("cpu"))
-    began = time.perf_counter()
-    act(model, ids)
-    seconds = time.perf_counter() - began
-    return {
-        "seconds": seconds,
-        "peak_bytes": devices.peak_bytes(torch.device("cpu")),
-        "bytes_before": before,
-    }
+def shipped(length: int) -> tuple[Transformer, list[int]]:
+    """The RoPE checkpoint, and the first `length` tokens of Python's manual."""
+    tokenizer = Tokenizer.from_file(str(catalogue.TOKENIZER))
+    return catalogue.find("rope").load(), texts.tokens(texts.MANUAL, length, tokenizer).ids
+
+
+def needed(config: ModelConfig, length: int) -> int:
+    """Bytes of the N x N maps that an eager pass holds at its peak, from below.
+
+    Those of all layers before the last, and there what goes into the softmax, what comes out, and
+    the mask, which is as large as one head's map.
+    """
+    return 4 * length**2 * ((config.layers + 1) * config.heads + 1)
+
+
+def measure(way: str, length: int) -> Row:
+    """Seconds and bytes of `way`; `needs_bytes` and `free_bytes` alone where it can't be."""
+    model, ids = shipped(length)
+    if way == "ours":
+        ours(model, ids[:WARM])
+        progress = _spoken(length) if length >= SPOKEN else ignore
+        return processes.timed(lambda: ours(model, ids, progress))
+    act = _peer(way, model, ids[:WARM])
+    needs, free = needed(model.config, length), processes.room()
+    if needs > free:
+        return {"needs_bytes": needs, "free_bytes": free}
+    return processes.timed(lambda: act(ids))
+
+
+def _peer(way: str, model: Transformer, ids: Sequence[int]) -> Callable[..., object]:
+    """`way` on the weights of `model`, once its attention to `ids` is seen to equal ours."""
+    raw = _raw(way, model)
+    mine, span = trace(model, ids), (0, len(ids))
+    for layer, theirs in enumerate(raw(ids)):
+        gap = (mine.log_attention(layer, span, span, slice(None)).exp() - theirs).abs().max()
+        if not gap < SAME:
+            raise ValueError(f"expected {way} to attend as ours does; off by {gap:.1e}")
+    if way != "reduced":
+        return raw
+    reduced(raw(ids))
+    return lambda text: reduced(raw(text))
+
+
+def _raw(way: str, model: Transformer) -> Callable[..., list[Tensor]]:
+    from benchmarks import llama  # here: ours should not pay for what it doesn't use
+
+    if way == "patterns":
+        return partial(patterns, llama.hooked(model))
+    return partial(weights, llama.llama(model))
+
+
+def _spoken(length: int) -> Progress:
+    """Says each tenth that is done, on standard error."""
+    began, tenth = time.perf_counter(), 0
+
+    def step(done: float) -> None:
+        nonlocal tenth
+        if done >= (tenth + 1) / 10:
+            tenth = int(done * 10)
+            gone = time.perf_counter() - began
+            print(f"{length:,} tokens: {done:.0%} in {gone:.0f} s", file=sys.stderr, flush=True)
+
+    return step
 
 
 if __name__ == "__main__":
-    print(json.dumps(measure(sys.argv[1], int(sys.argv[2]))))
+    processes.answer(lambda: measure(sys.argv[1], int(sys.argv[2])))
