@@ -66,7 +66,7 @@ def test_cells_of_any_tiling_equal_the_dense_map(
     largest: bool,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(cells, "QUERIES", queries)
+    monkeypatch.setattr(cells, "QUERIES", (4 * queries, queries))
     monkeypatch.setattr(kernels, "BLOCK_CELLS", tile)
     trace = made(encoding)
     full = dense(trace)

@@ -10,7 +10,7 @@ anchor) is a channel of the product, so that it costs no pass of its own.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -22,7 +22,8 @@ from viz_core.trace import Trace
 from viz_core.types import Range
 
 LN2 = math.log(2)
-QUERIES = 64  # in a tile; with more, an anchor would lie further from the biases it stands for
+QUERIES = (256, 128, 64)  # in a tile: as many as keep the biases near their anchor
+NEAR = 40.0  # nats; float32 has room for twice as many below an anchor
 SMALLEST = 2.0**-100  # a sum below it may have lost terms to float32's range, and is taken anew
 
 
@@ -44,21 +45,21 @@ def pool(
     chosen = range(len(trace.layers[layer].q))[heads]
     out = trace.strip.new_full((len(chosen), *shape), -math.inf)
     join = torch.maximum if largest else torch.logaddexp
-    groups = []  # (queries, the keys that not all of them are before)
-    for a, b in spans(rows, cell, QUERIES):
-        end = columns[0] + math.ceil((b - columns[0]) / cell) * cell
-        if b > columns[0]:
-            groups.append(((a, b), (columns[0], min(columns[1], end))))
-    done, total = 0, len(chosen) * sum((b - a) * (d - c) for (a, b), (c, d) in groups)
-    for h, which in enumerate(chosen):
-        one = head(trace, layer, which)
-        for (a, b), (c, d) in groups:
-            found = (_largest if largest else _sums)(one, (a, b), (c, d), cell) * LN2
+    at_once = max(1, _room(out) // (QUERIES[-1] * (columns[1] - columns[0])))  # in a short text
+    pairs = max(1, _pairs(rows, columns))
+    for h in range(0, len(chosen), at_once):
+        some = take(trace, layer, chosen[h : h + at_once])
+        for a, b in spans(rows, cell, some.queries_at_once):
+            if b <= columns[0]:
+                continue
+            end = columns[0] + math.ceil((b - columns[0]) / cell) * cell  # later keys are masked
+            seen = columns[0], min(columns[1], end)
+            found = (_largest if largest else _sums)(some, (a, b), seen, cell) * LN2
             top = (a - rows[0]) // cell
-            place = out[h, top : top + found.shape[0], : found.shape[1]]
+            place = out[h : h + at_once, top : top + found.shape[1], : found.shape[2]]
             place.copy_(join(place, found))  # a tall cell comes in several groups
-            done += (b - a) * (d - c)
-            progress(done / total)
+            done = _pairs((rows[0], b), columns) / pairs
+            progress((h + len(place) * done) / len(chosen))
     return out
 
 
@@ -85,78 +86,100 @@ def spans(span: Range, cell: int, most: int) -> Iterator[Range]:
 
 
 @dataclass(frozen=True)
-class Head:
-    """One head to base 2: log2 A[i, j] = queries[i] . keys[j] + strip, both [token, channel].
+class Heads:
+    """Heads to base 2: log2 A[h, i, j] = q[h, i] . k[h, j] + strip, both [head, token, channel].
 
-    The last two channels hold the row's normaliser and the column's anchor.
+    The last two channels hold the row's normaliser, and the column's anchor: a scratch pad, for
+    one thread. `strip` is the `kernels.band` of these heads, [head, 2 N - 1].
     """
 
-    queries: Tensor
-    keys: Tensor
-    strip: Tensor  # `kernels.band` of this head, [2 N - 1]
+    q: Tensor
+    k: Tensor
+    strip: Tensor
 
     def logits(self, rows: Range, columns: Range) -> Tensor:
-        """log2 A less the columns' anchors: [key, query], the last query first."""
+        """log2 A less the columns' anchors: [head, key, query], the last query first."""
         (a, b), (c, d) = rows, columns
-        start = len(self.keys) - b  # in this order the band is a view, as in `kernels`
-        band = self.strip.unfold(0, b - a, 1)[start + c : start + d]
+        start = self.k.shape[1] - b  # in this order the band is a view, as in `kernels`
+        band = self.strip.unfold(1, b - a, 1)[:, start + c : start + d]
         if band.device.type != "cpu":
             band = band.contiguous()
-        return torch.addmm(band, self.keys[c:d], self.queries[a:b].flip(0).T)
+        return torch.baddbmm(band, self.k[:, c:d], self.q[:, a:b].flip(1).transpose(1, 2))
+
+    @property
+    def queries_at_once(self) -> int:
+        """As many of QUERIES as let biases differ by no more than NEAR within a tile's rows."""
+        bias = self.strip[:, : self.k.shape[1]]
+        for count in QUERIES[:-1]:
+            if bias.shape[1] <= count:
+                continue
+            if bool(((bias[:, count:] - bias[:, :-count]).abs() * LN2 <= NEAR).all()):
+                return count
+        return QUERIES[-1]
 
 
-def head(trace: Trace, layer: int, which: int) -> Head:
-    """Head `which` of `layer`, ready for products."""
-    q, k, lse = (t[which] for t in trace.layers[layer])
-    strip = trace.strip[which % len(trace.strip)] / LN2
-    one = q.new_ones(len(q), 1)
-    queries = torch.cat((trace.scale / LN2 * q, -lse[:, None] / LN2, one), dim=1)
-    return Head(queries, torch.cat((k, one, torch.zeros_like(one)), dim=1), strip)
+def take(trace: Trace, layer: int, heads: Sequence[int]) -> Heads:
+    """`heads` of `layer`, ready for products."""
+    q, k, lse = (t[list(heads)] for t in trace.layers[layer])
+    strip = trace.strip.expand(len(trace.layers[layer].q), -1)[list(heads)] / LN2
+    one = torch.ones_like(lse)[..., None]
+    queries = torch.cat((trace.scale / LN2 * q, -lse[..., None] / LN2, one), dim=-1)
+    return Heads(queries, torch.cat((k, one, torch.zeros_like(one)), dim=-1), strip)
 
 
-def _sums(head: Head, rows: Range, columns: Range, cell: int) -> Tensor:
-    """log2 of the sums over the cells of one group of queries: [row, column].
+def _sums(heads: Heads, rows: Range, columns: Range, cell: int) -> Tensor:
+    """log2 of the sums over the cells of one group of queries: [head, row, column].
 
     A cell's anchor is the bias at its smallest distance. Without it, far cells of a steep ALiBi
     head, e^-1000 and less, would be zeros in float32.
     """
     (a, b), (c, d) = rows, columns
-    end = torch.arange(c + cell, d + cell, cell, device=head.keys.device)
+    end = torch.arange(c + cell, d + cell, cell, device=heads.k.device)
     near = (a + 1 - end).clamp(min=0)
-    anchor = head.strip[len(head.keys) - 1 - near]
-    head.keys[c:d, -1] = -anchor.repeat_interleave(cell)[: d - c]
-    total = _tiles(head, rows, columns, cell, _added)
+    anchor = heads.strip[:, heads.k.shape[1] - 1 - near]
+    heads.k[:, c:d, -1] = -anchor.repeat_interleave(cell, dim=1)[:, : d - c]
+    total = _tiles(heads, rows, columns, cell, _added)
     tall = min(cell, b - a)
     last = torch.arange(a + tall, b + tall, tall, device=end.device)[:, None]
-    if bool((total < SMALLEST)[last > end - cell].any()):
-        return _tiles(head, rows, columns, cell, _added_in_logs) + anchor
-    return total.log2() + anchor
+    if bool(((total < SMALLEST) & (last > end - cell)).any()):
+        return _tiles(heads, rows, columns, cell, _added_in_logs) + anchor[:, None]
+    return total.log2() + anchor[:, None]
 
 
-def _largest(head: Head, rows: Range, columns: Range, cell: int) -> Tensor:
-    """log2 of the largest A in the cells of one group of queries: [row, column]."""
-    return _tiles(head, rows, columns, cell, lambda y: y.amax(1).amax(-1))
+def _largest(heads: Heads, rows: Range, columns: Range, cell: int) -> Tensor:
+    """log2 of the largest A in the cells of one group of queries: [head, row, column]."""
+    return _tiles(heads, rows, columns, cell, lambda y: y.amax(2).amax(-1))
 
 
 def _tiles(
-    head: Head, rows: Range, columns: Range, cell: int, reduce: Callable[[Tensor], Tensor]
+    heads: Heads, rows: Range, columns: Range, cell: int, reduce: Callable[[Tensor], Tensor]
 ) -> Tensor:
-    """`reduce` over the cells of each tile, [column, key in cell, row, query in cell] to [column,
-    row]; put together as [row, column]."""
-    tall = min(cell, rows[1] - rows[0])
-    room = kernels.BLOCK_CELLS if head.keys.device.type == "cpu" else kernels.GPU_CELLS
+    """`reduce` over the cells of each tile, [head, column, key in cell, row, query in cell] to
+    [head, column, row]; put together as [head, row, column]."""
+    queries = rows[1] - rows[0]
+    size = (-1, min(cell, queries))
     parts = []
-    for c, d in spans(columns, cell, max(cell, room // (rows[1] - rows[0]))):
-        tile = head.logits(rows, (c, d))
-        parts.append(reduce(tile.unflatten(1, (-1, tall)).unflatten(0, (-1, min(cell, d - c)))))
-    return torch.cat(parts).T.flip(0)
+    for c, d in spans(columns, cell, max(cell, _room(heads.k) // (queries * len(heads.k)))):
+        tile = heads.logits(rows, (c, d))
+        parts.append(reduce(tile.unflatten(2, size).unflatten(1, (-1, min(cell, d - c)))))
+    return torch.cat(parts, dim=1).transpose(1, 2).flip(1)
 
 
 def _added(logits: Tensor) -> Tensor:
-    return logits.exp2_().sum(1).sum(-1)  # down the keys first: whole vectors at a time
+    return logits.exp2_().sum(2).sum(-1)  # down the keys first: whole vectors at a time
 
 
 def _added_in_logs(logits: Tensor) -> Tensor:
     """log2 of the sums, of terms of any size."""
-    top = logits.amax((1, 3), keepdim=True).clamp(min=torch.finfo(logits.dtype).min)
-    return (logits - top).exp2_().sum((1, 3)).log2() + top[:, 0, :, 0]
+    top = logits.amax((2, 4), keepdim=True).clamp(min=torch.finfo(logits.dtype).min)
+    return (logits - top).exp2_().sum((2, 4)).log2() + top[:, :, 0, :, 0]
+
+
+def _room(like: Tensor) -> int:
+    """Logits of a tile on the device of `like`."""
+    return kernels.BLOCK_CELLS if like.device.type == "cpu" else kernels.GPU_CELLS
+
+
+def _pairs(rows: Range, columns: Range) -> int:
+    """Unmasked pairs of the rectangle."""
+    return int(counts(rows, columns, max(rows[1] - rows[0], columns[1] - columns[0]))[0, 0])

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from viz_core import cells
+from viz_core import cells, kernels
 from viz_core.encodings import PositionEncoding
 from viz_core.errors import LengthError
 from viz_core.progress import Progress, ignore
@@ -24,6 +24,7 @@ from viz_core.trace import Trace
 from viz_core.types import SINK, Curve
 
 FLOOR = 200  # pairs below which a distance is not shown
+ROWS = 64  # queries in a block of a profile
 
 Array = npt.NDArray[np.float64]
 
@@ -134,13 +135,14 @@ def mean_probability(trace: Trace, layer: int, progress: Progress = ignore, sink
     n, heads = trace.length, len(trace.layers[layer].q)
     size = n - sink
     total = torch.zeros(heads, size, dtype=torch.float64)
-    for h in range(heads):
-        one = cells.head(trace, layer, h)
-        for a, b in cells.spans((sink, n), 1, cells.QUERIES):
+    at_once = max(1, kernels.BLOCK_CELLS // (ROWS * n))
+    for h in range(0, heads, at_once):
+        some = cells.take(trace, layer, range(heads)[h : h + at_once])
+        for a, b in cells.spans((sink, n), 1, ROWS):
             wide = b - sink
-            block = _skewed(one.logits((a, b), (sink, b)).exp2_(), 0.0)
-            total[h, :wide] += block.sum(dim=0)[:wide].flip(0).cpu()
-            progress((h + (b / n) ** 2) / heads)
+            block = _skewed(some.logits((a, b), (sink, b)).exp2_(), 0.0)
+            total[h : h + at_once, :wide] += block.sum(dim=1)[:, :wide].flip(-1).cpu()
+            progress((h + len(some.q) * (b / n) ** 2) / heads)
     counted: Array = (total / torch.arange(size, 0, -1)).numpy()
     return counted
 
@@ -163,31 +165,30 @@ def near(trace: Trace, layer: int, distances: int, sink: int = SINK) -> Near:
     distances = min(distances, n - sink)
     diagonal, row = np.zeros((heads, distances)), np.zeros((heads, n - sink))
     squares = np.zeros(heads)
-    for h in range(heads):
-        one = cells.head(trace, layer, h)
-        for a, b in cells.spans((sink, n), 1, cells.QUERIES):
-            first = max(sink, a + 1 - distances)  # the farthest key of the block's first query
-            logs = cells.LN2 * one.logits((a, b), (first, b)).cpu().double()
-            # distances of a query fall from left to right, and end with 0
-            block = _skewed(logs, -torch.inf)[:, : b - first].flip(-1)[:, :distances]
-            y = torch.where(block.isfinite(), block, 0.0).flip(0).numpy()
-            diagonal[h, : y.shape[1]] += y.sum(axis=0)
-            row[h, a - sink : b - sink] = y.sum(axis=1)
-            squares[h] += (y**2).sum()
+    some = cells.take(trace, layer, range(heads))
+    for a, b in cells.spans((sink, n), 1, ROWS):
+        first = max(sink, a + 1 - distances)  # the farthest key of the block's first query
+        logs = cells.LN2 * some.logits((a, b), (first, b)).cpu().double()
+        # distances of a query fall from left to right, and end with 0
+        block = _skewed(logs, -torch.inf)[..., : b - first].flip(-1)[..., :distances]
+        y = torch.where(block.isfinite(), block, 0.0).flip(1).numpy()
+        diagonal[:, : y.shape[2]] += y.sum(axis=1)
+        row[:, a - sink : b - sink] = y.sum(axis=2)
+        squares += (y**2).sum(axis=(1, 2))
     return Near(diagonal, row, squares)
 
 
 def _skewed(block: Tensor, fill: float) -> Tensor:
-    """[key, query], the last query first, as [query, column]: distances lined up in columns.
+    """[head, key, query], the last query first, as [head, query, column]: distances lined up.
 
     Each query is moved one column further right than the one above it; from the right end of the
     block on, columns are of no pair, and `fill` stands at the ends.
     """
-    keys, queries = block.shape
+    heads, keys, queries = block.shape
     width = keys + queries - 1
-    wide = block.new_full((queries, width), fill)
-    wide[:, :keys] = block.T
-    return wide.as_strided((queries, width), (width - 1, 1))
+    wide = block.new_full((heads, queries, width), fill)
+    wide[..., :keys] = block.transpose(1, 2)
+    return wide.as_strided((heads, queries, width), (queries * width, width - 1, 1))
 
 
 def _sums(trace: Trace, layer: int, sink: int) -> tuple[Tensor, Tensor]:
