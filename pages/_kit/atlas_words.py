@@ -1,0 +1,95 @@
+"""What Encodings says of its pictures: stand-ins, formulas and their sources, by encoding."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from viz_core.encodings import Encoding, Value
+
+HOW = "How this is computed"
+MAP = (
+    r"$A_{ij} = e^{b(i-j)} / \sum_{k \leq i} e^{b(i-k)}$ for keys $j \leq i$: the softmax of "
+    "attention (Vaswani et al. 2017, section 3.2.1) with logits $b$ that know the distance alone. "
+    "A cell of several tokens shows the mean of its pairs. What training would fill in has a "
+    "stand-in, which the caption names; an encoding that is nothing but trained numbers has none."
+)
+WHERE = {
+    "nothing": "nothing; only the causal mask is there",
+    "embeddings": "the token vectors, once, before the first layer",
+    "logits": "the attention logits of every layer",
+    "queries and keys": "the queries and keys of every layer; values stay as they are",
+}
+STANDING = {  # what the logits are, and what stands for what training would fill in
+    "nope": "no logit at all, so every key weighs the same",
+    "sinusoidal": "the products of the position vectors over the root of their width, as if W_q "
+    "and W_k passed them on unchanged",
+    "t5": "a table that falls by {fall:g} nats from bucket to bucket, set above, since the real "
+    "one is learned",
+    "alibi": "the bias",
+    "rope": "constant q and k, each pair of channels a vector of length 1 at the same angle, which "
+    "no trained head is",
+}
+CURVE = {
+    "nope": r"$b(d) = 0$ (Kazemnejad et al. 2023): attention is $1/(i+1)$ on each of a query's "
+    "keys.",
+    "sinusoidal": r"$b(d) = \mathrm{PE}_p \cdot \mathrm{PE}_{p-d} / \sqrt{d_{model}} = "
+    r"\sum_k \cos(d\,\theta_k) / \sqrt{d_{model}}$, a row of the Gram matrix (Vaswani et al. 2017, "
+    "section 3.5). A trained head multiplies by its own projections, after which the two positions "
+    "count, not their distance alone.",
+    "t5": r"$b(d)$ is the table's entry for the bucket of $d$, level within a bucket (Raffel et "
+    "al. 2020, section 2.1).",
+    "alibi": r"$b(d) = -m_h\,d$, not divided by $\sqrt{D}$ (Press et al. 2022, section 3 and "
+    "footnote 10).",
+    "rope": r"$b(d) = t^2 \sum_k \cos(d\,\theta_k) / \sqrt{D}$, $t$ being YaRN's factor, 1 for "
+    "others (Su et al. 2021, section 3.4.2). Dashed, where nothing is scaled: $\\frac{2}{D} "
+    r"\sum_j |S_j(d)|$, $S_j = \sum_{k<j} e^{\mathrm{i} d\,\theta_k}$, the factor of the upper "
+    "bound of their section 3.4.3, scaled to start with the curve. Other q and k score highest at "
+    "any distance one likes, and random ones 0 on average at every distance (Barbero et al. 2024, "
+    "propositions 3.1 and 3.2).",
+}
+PARTS = {
+    "alibi": r"Without content, a query with keys without end gives $1 - e^{-md}$ of its attention "
+    r"to the $d$ nearest of them, so a share $p$ lies within $-\ln(1-p)/m$: the half-life is "
+    r"$\ln 2 / m$. Slopes are those of the authors' `get_slopes`: for a number of heads that is "
+    "no power of two, those of the power below and every other one of the power above (Press et "
+    "al. 2022, section 3).",
+    "t5": r"With $B$ buckets, distance $d < B/2$ is bucket $d$; from there on "
+    r"$\frac{B}{2} + \lfloor \frac{B}{2} \ln\frac{d}{B/2} / \ln\frac{D_{max}}{B/2} \rfloor$, at "
+    "most $B-1$: the causal form of T5's own code (Raffel et al. 2020, section 2.1, and "
+    "mesh-tensorflow).",
+    "rope": r"$\lambda_k = 2\pi/\theta_k$, $\theta_k = b^{-2k/D}$ (Su et al. 2021, section 3.2.2). "
+    r"A pair turns $L/\lambda_k$ times within the trained length. PI divides every $\theta_k$ by "
+    r"$s$ (Chen et al. 2023, eq. 4); NTK takes the base $b\,s^{D/(D-2)}$ (Peng et al. 2023, "
+    r"definition 1), dynamic NTK $b\,(s\max(1,N/L) - s + 1)^{D/(D-2)}$ as transformers has it; "
+    "YaRN keeps the fast pairs, divides the slow ones by $s$ and blends in between by pair, as "
+    "its authors' code does, not by turns, as its paper says; Llama 3.1 blends by turns, from 1 "
+    "to 4 of them.",
+    "sinusoidal": r"$\mathrm{PE}_p \cdot \mathrm{PE}_q = \sum_k \cos((p-q)\,b^{-2k/d})$; divided "
+    "by $d/2$, the squared length of every such vector, it is the cosine of the angle between two "
+    "(Vaswani et al. 2017, section 3.5).",
+}
+
+
+def standing(card: Encoding, values: Mapping[str, Value]) -> str:
+    """What an encoding's logits are made of here, without a full stop."""
+    return STANDING.get(card.id, card.law.rstrip(".")).format(**values)
+
+
+def formula(card: Encoding) -> str:
+    """The card's formula, a line for each of its parts: a narrow page holds no longer one."""
+    return r"\begin{gathered}" + card.latex.replace(r",\quad ", r"\\[0.6em] ") + r"\end{gathered}"
+
+
+def untrained(card: Encoding) -> str:
+    """Why there is no map of an encoding that is nothing but trained numbers."""
+    return (
+        f"**{card.name}**: all its numbers are trained, so without a checkpoint there is nothing "
+        "to show; a random start is no result. Compare shows what a trained one does."
+    )
+
+
+def bare(numbers: int) -> str:
+    """Why an encoding has no picture of its parts; `numbers` are those that training sets."""
+    if numbers:
+        return f"{numbers:,} trained numbers, and no formula behind them."
+    return "Nothing: the causal mask is all there is."

@@ -1,0 +1,66 @@
+"""Encodings: each one's formula as pictures, with every parameter to turn; no checkpoint needed."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages._kit import atlas, atlas_controls, atlas_state, atlas_views
+from pages._kit.atlas_state import AtlasState
+from pages._kit.page import Page
+from viz_core.errors import AtlasError
+
+PAGE = Page(
+    title="Encodings",
+    icon=":material/function:",
+    order=2,
+    about="Every position encoding as pure mathematics: map, curve and parts, with all parameters.",
+)
+
+
+def main() -> None:
+    st.title("Encodings", anchor=False)
+    if "atlas_count" not in st.session_state:  # a first visit, or back from another page
+        asked, wrong = st.session_state.get("atlas", AtlasState()), []
+        if st.query_params:
+            asked, wrong = atlas_state.decoded(st.query_params)
+        st.session_state.atlas_wrong = wrong
+        atlas_controls.seed(asked)
+    atlas_controls.keep()
+    for sentence in st.session_state.atlas_wrong:
+        st.warning(sentence)
+    st.markdown(
+        "What a position encoding does before anything is learned: no checkpoint is read and "
+        "nothing is measured here, only formulas are drawn. What trained models make of them "
+        "stands on the other pages."
+    )
+    atlas_controls.shared()
+    columns = st.columns(st.session_state.atlas_count, gap="large")
+    for i, column in enumerate(columns):
+        with column:
+            atlas_controls.side(i)
+    atlas_controls.cut()
+    state = atlas_controls.state()
+    st.session_state.atlas = state
+    st.query_params.from_dict(state.encoded())
+    sides = []
+    for side, column in zip(state.sides, columns, strict=True):
+        with column:
+            atlas_views.card(side)
+            try:
+                sides.append(atlas.alone(side, state))
+            except AtlasError as error:
+                st.error(str(error))
+    if not sides:
+        return
+    known = atlas_views.drawn(sides, state)
+    # one encoding leaves room for its curve beside its map
+    left, right = st.columns(2, gap="large") if len(state.sides) == 1 else [st.container()] * 2
+    with left:
+        atlas_views.maps(known, sides, state)
+    with right:
+        atlas_views.curves(known, state)
+    atlas_views.parts(sides)
+
+
+if __name__ == "__main__":
+    main()
