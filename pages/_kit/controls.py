@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages._kit.session import MOST_SIDES, CompareState, SideState
+from pages._kit import zoom
+from pages._kit.session import MOST_SIDES, POOLINGS, CompareState, SideState
 from viz_core import encodings, texts
 from viz_core.catalogue import Checkpoint
 
@@ -14,15 +15,21 @@ VIEW_NAMES = {
     "centred": "Mean over texts, row-centred",
     "one": "One text",
 }
+POOLING_NAMES = {"mean": "Mean", "max": "Largest"}
+PLAIN = (  # fields of the state whose widget has their name
+    *("length", "text", "view", "texts", "linear", "x_log", "repeat", "paste"),
+    *("linked", "pooling", "sort"),
+)
 
 
 def seed(state: CompareState) -> None:
-    """Puts `state` into the widgets' keys; for a session's first run, before they are drawn."""
-    for name in ("length", "text", "view", "texts", "linear", "x_log", "repeat", "paste"):
+    """Puts `state` into the widgets' keys and the trails, before any of them is drawn."""
+    for name in PLAIN:
         st.session_state[name] = getattr(state, name)
     st.session_state.count = len(state.sides)
     for i, side in enumerate(state.sides):
         put_side(i, side)
+    zoom.seed(state)
 
 
 def put_side(i: int, side: SideState) -> None:
@@ -42,6 +49,8 @@ def keep() -> None:
             "checkpoint",
             "layer",
             "head",
+            "linked",
+            "sort",
         }:
             st.session_state[name] = st.session_state[name]
 
@@ -94,7 +103,9 @@ def shared(choices: list[texts.TextChoice], trained: int, longest: int) -> None:
             help="Texts up to 2,000 characters travel in the address; longer ones don't.",
         )
     with st.expander("More settings"):
-        e, f, g, h = st.columns(4)
+        e, f, g, h, j = st.columns(
+            [1, 1.1, 1, 1.15, 1.15], gap="medium", vertical_alignment="bottom"
+        )
         e.number_input(
             "Texts in a mean",
             2,
@@ -102,17 +113,31 @@ def shared(choices: list[texts.TextChoice], trained: int, longest: int) -> None:
             key="texts",
             help="How many passages of the text a mean is taken over, from evenly spaced places.",
         )
-        f.checkbox(
+        one = st.session_state.view == "one"
+        f.segmented_control(
+            "Cells show",
+            POOLINGS,
+            format_func=POOLING_NAMES.__getitem__,
+            key="pooling",
+            required=True,
+            disabled=not one,
+            help="Where a cell holds several pairs: their mean attention, or the largest of them, "
+            "which no thin line escapes."
+            if one
+            else "Only in the view of one text: over texts it is log-attention that is averaged, "
+            "and its mean is of all pairs.",
+        )
+        g.checkbox(
             "Linear colours",
             key="linear",
             help="Colours in proportion to attention itself rather than to its logarithm.",
         )
-        g.checkbox(
+        h.checkbox(
             "Logarithmic distance",
             key="x_log",
             help="The distance axis of the curves, in powers of ten.",
         )
-        h.checkbox(
+        j.checkbox(
             "Repeat short texts",
             key="repeat",
             help="Fill up to the length by repeating a text that is too short for it.",
@@ -167,7 +192,11 @@ def _title(checkpoint: Checkpoint) -> str:
 
 def state(sides: list[SideState]) -> CompareState:
     """What all widgets say now."""
-    s = st.session_state
-    return CompareState(
-        tuple(sides), s.length, s.text, s.view, s.texts, s.linear, s.x_log, s.repeat, s.paste
-    )
+    plain = {name: st.session_state[name] for name in PLAIN}
+    return CompareState(sides=tuple(sides), **plain)
+
+
+def publish(state: CompareState) -> None:
+    """Puts `state` into the address, and where the page finds it when one comes back to it."""
+    st.session_state.compare = state
+    st.query_params.from_dict(state.encoded())

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
+from pages._kit.session import Box
+from pages._kit.waiting import Waiting
 from viz_core.figures.spec import Chart, FigureSpec, Heatmap
 from viz_core.render import canvas, palette, screen
 
@@ -15,8 +19,13 @@ _FOLDER = Path(__file__).parent / "components"
 
 
 def _component(name: str):
-    js, css = ((_FOLDER / f"{name}.{end}").read_text(encoding="utf-8") for end in ("js", "css"))
-    return st.components.v2.component(f"atlas_{name}", js=js, css=css)
+    """The component of a folder. Its scripts are one module: inline, they could import nothing."""
+
+    def joined(end: str) -> str:
+        files = sorted((_FOLDER / name).glob(f"*.{end}"))
+        return "\n".join(file.read_text(encoding="utf-8") for file in files)
+
+    return st.components.v2.component(f"atlas_{name}", js=joined("js"), css=joined("css"))
 
 
 _maps, _wall = _component("maps"), _component("wall")
@@ -27,43 +36,102 @@ def dark() -> bool:
     return st.context.theme.type == "dark"
 
 
-def maps(spec: FigureSpec, labels: Sequence[Sequence[str]], key: str, height: int = 560) -> None:
-    """The Heatmap panels in a row on one scale; `labels` holds each panel's tokens."""
+def maps(
+    spec: FigureSpec,
+    labels: Sequence[Sequence[str]],
+    key: str,
+    linked: bool,
+    zoomed: Sequence[bool],
+    on_zoom: Callable[[int, Box], None],
+    on_back: Callable[[int], None],
+    height: int = 560,
+) -> None:
+    """The Heatmap panels in a row on one scale; `labels` holds each panel's tokens.
+
+    `on_zoom(panel, box)` runs when a box was drawn, `on_back(panel)` when a step back was asked
+    for; `zoomed` says which panels can take one. Boxes are shown on all panels while `linked`.
+    Maps are squares of at most `height` pixels.
+    """
     panels = [p for p in spec.panels if isinstance(p, Heatmap)]
     messages = [canvas.message(p, names, dark()) for p, names in zip(panels, labels, strict=True)]
-    bar = canvas.bar(panels[0].scale)
-    _maps(data={"maps": messages, "bar": bar, "dark": dark(), "height": height}, key=key)
+
+    turn = f"{key}_turn"
+
+    def drawn() -> None:
+        asked = st.session_state[key].zoom
+        if asked:
+            st.session_state[turn] = st.session_state.get(turn, 0) + 1
+            (a, b), (c, d) = asked["rows"], asked["columns"]
+            on_zoom(int(asked["panel"]), ((int(a), int(b)), (int(c), int(d))))
+
+    def stepped() -> None:
+        asked = st.session_state[key].back
+        if asked:
+            on_back(int(asked["panel"]))
+
+    data: dict[str, Any] = {
+        "maps": messages,
+        "bar": canvas.bar(panels[0].scale),
+        "dark": dark(),
+        "height": height,
+        "linked": linked,
+        "zoomed": list(zoomed),
+        # unread, but the script runs on new data alone, and its maps have grown towards a window
+        # that may have been cancelled
+        "turn": st.session_state.get(turn, 0),
+    }
+    _maps(data=data, key=key, on_zoom_change=drawn, on_back_change=stepped)
+
+
+@dataclass(frozen=True)
+class Picture:
+    """One head of a wall: its place, a PNG, and what is said of it, briefly and in full."""
+
+    layer: int
+    head: int
+    png: bytes
+    value: str = ""
+    words: str = ""
 
 
 def wall(
-    images: Sequence[bytes],
-    heads: int,
+    pictures: Sequence[Picture],
+    across: int | None,
     picked: tuple[int, int],
     name: str,
     encoding: str,
     key: str,
     on_pick: Callable[[int, int], None],
 ) -> None:
-    """All heads as thumbnails, layer by layer; `on_pick(layer, head)` runs when one is picked."""
-    texts = [base64.b64encode(image).decode("ascii") for image in images]
+    """Heads as thumbnails, in the order of `pictures`: in rows of `across`, one for each layer, or
+    one after the other as they fit, each with its label. `on_pick(layer, head)` runs when one is
+    picked."""
 
     def changed() -> None:
         found = st.session_state[key].picked
         if found:
             on_pick(*found)
 
-    _wall(
-        data={
-            "images": [texts[i : i + heads] for i in range(0, len(texts), heads)],
-            "layer": picked[0],
-            "head": picked[1],
-            "accent": palette.accent(encoding, dark()),
-            "name": name,
-            "dark": dark(),
-        },
-        key=key,
-        on_picked_change=changed,
-    )
+    items = [
+        {
+            "layer": p.layer,
+            "head": p.head,
+            "png": base64.b64encode(p.png).decode("ascii"),
+            "value": p.value,
+            "words": p.words,
+        }
+        for p in pictures
+    ]
+    data: dict[str, Any] = {
+        "items": items,
+        "across": across,
+        "layer": picked[0],
+        "head": picked[1],
+        "accent": palette.accent(encoding, dark()),
+        "name": name,
+        "dark": dark(),
+    }
+    _wall(data=data, key=key, on_picked_change=changed)
 
 
 def charts(
@@ -90,8 +158,4 @@ def charts(
 
 def reporter(place: st.delta_generator.DeltaGenerator, name: str) -> Callable[[float], None]:
     """Shows how far a computation is; a changed control stops it at the next step."""
-
-    def report(done: float) -> None:
-        place.progress(min(done, 1.0), f"Computing {name}: {done:.0%}")
-
-    return report
+    return Waiting(place).watch(name)

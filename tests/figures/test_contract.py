@@ -74,7 +74,7 @@ def reported_series() -> reported.Series:
 
 def build(name: str) -> FigureSpec:
     if name == "attention-maps":
-        sides = [attention_maps.Side(window(), h, f"head {h}", "alibi", 12) for h in (0, 1)]
+        sides = [attention_maps.Side(window(), h, f"head {h}", "alibi", 12, 24) for h in (0, 1)]
         return attention_maps.build(sides)
     if name == "decay-curves":
         c, law = curve()
@@ -125,7 +125,7 @@ def test_maps_share_one_scale_that_leaves_out_the_sink() -> None:
     assert len({p.scale for p in spec.panels}) == 1
     loud = window(cell=1)
     loud.value[:, :, 0] = 0.0  # every query gives all to the first key
-    side = attention_maps.Side(loud, 0, "sink", "rope", 12)
+    side = attention_maps.Side(loud, 0, "sink", "rope", 12, 24)
     with_sink = attention_maps.build([side]).panels[0].scale
     loud.value[:, :, 0] = np.log(0.25)
     assert with_sink == attention_maps.build([side]).panels[0].scale
@@ -137,7 +137,7 @@ def test_values_are_log10_linear_or_nats() -> None:
         ("probability", True, "A", 1 / 3),
         ("centred", False, "nats", np.log(1 / 3)),
     ):
-        side = attention_maps.Side(window(kind), 0, "", "alibi", 12)
+        side = attention_maps.Side(window(kind), 0, "", "alibi", 12, 24)
         panel = attention_maps.build([side], linear).panels[0]
         assert panel.unit == unit
         assert panel.value[1, 0] == pytest.approx(expected, rel=1e-6)
@@ -146,7 +146,7 @@ def test_values_are_log10_linear_or_nats() -> None:
 
 def test_a_centred_scale_is_symmetric_about_zero() -> None:
     scale = (
-        attention_maps.build([attention_maps.Side(window("centred"), 0, "", "rope", 12)])
+        attention_maps.build([attention_maps.Side(window("centred"), 0, "", "rope", 12, 24)])
         .panels[0]
         .scale
     )

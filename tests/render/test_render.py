@@ -2,6 +2,7 @@
 
 import base64
 import io
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -26,6 +27,20 @@ def test_the_message_holds_the_cells_that_have_pairs_exactly() -> None:
     np.testing.assert_array_equal(values, np.array([0.0, 0.5, 1.0], np.float32))
     np.testing.assert_array_equal(filled, [1, 2])
     assert len(base64.b64decode(message["colours"])) == 768
+
+
+def test_the_message_holds_the_words_of_its_cells_and_no_others() -> None:
+    labels = [f"t{i}." for i in range(1000)]
+    panel = replace(heatmap(), rows=(500, 514), columns=(90, 97), cell=7, where="here", of="mean A")
+    message = canvas.message(panel, labels)
+    assert message["row_words"][0] == "t500.t501.t502.t503.t504.t505.…"
+    assert message["column_words"] == ["t90.t91.t92.t93.t94.t95.…"]
+    assert (message["where"], message["of"]) == ("here", "mean A")
+    single = canvas.message(replace(panel, rows=(2, 4), columns=(0, 2), cell=1), labels)
+    assert single["row_words"] == ["t2.", "t3."]
+    cut = canvas.message(replace(panel, rows=(2, 7), columns=(0, 5), cell=3), labels)
+    assert cut["row_words"] == ["t2.t3.t4.", "t5.t6."]
+    assert canvas.message(panel, [])["row_words"] == []
 
 
 def test_a_thumbnail_has_the_scale_s_colours_and_holes() -> None:

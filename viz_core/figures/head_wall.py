@@ -15,7 +15,7 @@ def build(
 ) -> FigureSpec:
     """One panel per layer (in order) and head, all on one scale; `windows` holds one per layer."""
     sides = [
-        Side(w, h, f"layer {layer + 1}, head {h + 1}", encoding, trained_length)
+        Side(w, h, f"layer {layer + 1}, head {h + 1}", encoding, trained_length, w.rows[1])
         for layer, w in enumerate(windows)
         for h in range(len(w.value))
     ]

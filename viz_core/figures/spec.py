@@ -33,8 +33,9 @@ class Scale:
 class Heatmap:
     """One map: `value` [row, column] on token ranges `rows` x `columns`, cells of `cell` tokens.
 
-    NaN where there is nothing to show. `unit` says what value is: "log10 A", "nats" or "A".
-    `accent` names the encoding whose colour marks the panel; `mark` a length to draw lines at.
+    NaN where there is nothing to show. `unit` says what value is: "log10 A", "nats" or "A", and
+    `of` what A is called, such as "mean A". `accent` names the encoding whose colour marks the
+    panel; `mark` a length to draw lines at; `where` says ranges and cells in words.
     """
 
     title: str
@@ -47,6 +48,8 @@ class Heatmap:
     unit: str
     scale: Scale
     mark: int | None = None
+    where: str = ""
+    of: str = "A"
 
 
 @dataclass(frozen=True)

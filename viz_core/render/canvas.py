@@ -1,6 +1,7 @@
 """Heatmaps for the screen: one message per map that a small canvas script draws and reads out.
 
-Only cells that hold a pair are sent, as float32: half of a causal map, and exact on hover.
+Only cells that hold a pair are sent, as float32: half of a causal map, and exact on hover. Nothing
+in a message grows with the text.
 """
 
 from __future__ import annotations
@@ -13,14 +14,20 @@ import numpy as np
 
 from viz_core.figures.spec import Heatmap, Scale
 from viz_core.render import palette
+from viz_core.types import Range
+
+WORDS = 6  # tokens of a cell that are read out
 
 
 def message(panel: Heatmap, labels: Sequence[str], dark: bool = False) -> dict[str, Any]:
-    """Everything the script needs, in JSON types; `labels` are the text's tokens, by position."""
+    """Everything the script needs, in JSON types; `labels` are the text's tokens, by position, or
+    none where they have no names."""
     rows, columns = panel.value.shape
     known = panel.count > 0
     return {
         "title": panel.title,
+        "where": panel.where,
+        "of": panel.of,
         "accent": palette.accent(panel.accent, dark),
         "rows": list(panel.rows),
         "columns": list(panel.columns),
@@ -29,7 +36,8 @@ def message(panel: Heatmap, labels: Sequence[str], dark: bool = False) -> dict[s
         "unit": panel.unit,
         "values": _packed(panel.value[known].astype("<f4")),
         "filled": _packed(known.sum(axis=1).astype("<u4")),  # a row's first so many cells
-        "labels": list(labels),
+        "row_words": _words(labels, panel.rows, panel.cell),
+        "column_words": _words(labels, panel.columns, panel.cell),
         "colours": _packed(palette.table(panel.scale.colours)),
         "low": panel.scale.low,
         "high": panel.scale.high,
@@ -46,6 +54,15 @@ def bar(scale: Scale) -> dict[str, Any]:
         "label": scale.label,
         "ticks": [list(t) for t in scale.ticks],
     }
+
+
+def _words(labels: Sequence[str], span: Range, cell: int) -> list[str]:
+    """The tokens of each cell along an axis, the first few of many; nothing without `labels`."""
+    if not labels:
+        return []
+    first, last = span
+    parts = [labels[a : min(a + cell, last)] for a in range(first, last, cell)]
+    return ["".join(part[:WORDS]) + "…" * (len(part) > WORDS) for part in parts]
 
 
 def _packed(array: Any) -> str:

@@ -1,0 +1,72 @@
+"""How far a computation is, on the page: a bar, the time left, and a button that ends it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+QUIET = 1.0  # seconds: work that is done sooner shows nothing
+PAUSE = 1 / 8  # seconds between two writes
+STEPS = ((20, 1), (60, 5), (600, 30))  # seconds left below which they are rounded to so many
+
+
+class Waiting:
+    """Shows in `place` how far work is; `cancel` runs, before the page does, if it was ended.
+
+    Each write is where Streamlit stops a run whose controls have changed: it raises there, and the
+    work ends with it. Nothing of the work is held here.
+    """
+
+    def __init__(
+        self,
+        place: DeltaGenerator,
+        cancel: Callable[[], None] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._place, self._cancel, self._clock = place, cancel, clock
+        self._visible = clock() + QUIET
+        self._due = clock() + PAUSE
+        self._bar: DeltaGenerator | None = None
+
+    def watch(self, name: str) -> Callable[[float], None]:
+        """What the work calls with its share done, 0 .. 1, as often as it likes."""
+        started = self._clock()
+
+        def report(done: float) -> None:
+            now = self._clock()
+            if now >= self._due:
+                self._due = now + PAUSE
+                self._write(name, min(done, 1.0), now - started)
+
+        return report
+
+    def _write(self, name: str, done: float, seconds: float) -> None:
+        if self._bar is None:
+            if self._clock() < self._visible:
+                self._place.empty()  # nothing to see, but a chance to stop
+                return
+            self._bar = self._drawn()
+        self._bar.progress(done, f"Computing {name}: {int(100 * done)} %{left(done, seconds)}")
+
+    def _drawn(self) -> DeltaGenerator:
+        with self._place.container(
+            horizontal=True, vertical_alignment="center", gap="medium", key="waiting"
+        ):
+            bar = st.container().empty()
+            if self._cancel:
+                st.button("Cancel", key="cancel", on_click=self._cancel)
+        return bar
+
+
+def left(done: float, seconds: float) -> str:
+    """ ", about 12 s left" after `seconds` of work for the share `done`; nothing in its first
+    second, or while nothing is done."""
+    if seconds < QUIET or done <= 0:
+        return ""
+    rest = seconds * (1 - done) / done
+    step = next((step for end, step in STEPS if rest < end), 60)
+    rest = max(step * round(rest / step), 1)
+    return f", about {f'{rest} s' if rest < 60 else f'{rest / 60:g} min'} left"

@@ -1,0 +1,114 @@
+"""Where each map looks: a trail of windows per map, from coarse to fine; the whole map is none.
+
+The trails are the session's, not a widget's: boxes on the maps, breadcrumbs and typed ranges all
+move along them. There is one for every map that there may be, so that a new one finds its place.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import streamlit as st
+
+from pages._kit.session import MOST_SIDES, Box, CompareState, seen
+from viz_core.figures.attention_maps import ranges
+
+Trail = tuple[Box, ...]
+
+
+def seed(state: CompareState) -> None:
+    """Starts the trails with the windows of `state`, each straight from the whole map."""
+    boxes = [s.box for s in state.sides]
+    boxes += [boxes[0] if state.linked else None] * (MOST_SIDES - len(boxes))
+    st.session_state.trails = tuple((box,) if box else () for box in boxes)
+    st.session_state.zoomed_last = 0
+
+
+def trails() -> tuple[Trail, ...]:
+    """The present trails, by map."""
+    return st.session_state.trails
+
+
+def restore(old: tuple[Trail, ...]) -> None:
+    """Goes back to trails that were the present ones before."""
+    st.session_state.trails = old
+
+
+def placed(state: CompareState) -> CompareState:
+    """`state` with the windows at the ends of the trails."""
+    ends = (trail[-1] if trail else None for trail in trails())
+    sides = tuple(side.on(box) for side, box in zip(state.sides, ends, strict=False))
+    return replace(state, sides=sides)
+
+
+def into(i: int, box: Box, length: int) -> None:
+    """Map `i` (all maps, while they are linked) goes on to `box`; what doesn't hold it is left."""
+    around = tuple(b for b in trails()[i] if b != box and _within(box, b))
+    _put(i, () if box == whole(length) else (*around, box))
+
+
+def back(i: int, kept: int) -> None:
+    """Map `i` (all maps, while they are linked) goes back to the first `kept` of its windows."""
+    _put(i, trails()[i][: max(kept, 0)])
+
+
+def link() -> None:
+    """The maps were linked or parted: linked, all look where the last move was."""
+    if st.session_state.linked:
+        _put(st.session_state.zoomed_last, trails()[st.session_state.zoomed_last])
+
+
+def fit(length: int, count: int) -> list[str]:
+    """Cuts the trails to a text of `length` tokens; a sentence for each of `count` maps' windows
+    that lay, or reached, past its end."""
+    old = trails()
+    st.session_state.trails = tuple(_cut(trail, length) for trail in old)
+    said = []
+    for before, now in zip(old[:count], trails()[:count], strict=True):
+        if before[-1:] != now[-1:]:
+            instead = f"{ranges(*now[-1])} are shown" if now else "the whole map is shown"
+            said.append(
+                f"The text has {length:,} tokens and {ranges(*before[-1])} reach past them, so "
+                f"{instead}."
+            )
+    return list(dict.fromkeys(said))
+
+
+def whole(length: int) -> Box:
+    """The window of all tokens."""
+    return (0, length), (0, length)
+
+
+def wrong(box: Box, length: int) -> str | None:
+    """A sentence if `box` can't be shown of a text of `length` tokens."""
+    if not all(0 <= a < b <= length for a, b in box):
+        (a, b), (c, d) = box
+        return (
+            f"Expected queries and keys from 0 to {length - 1:,}, the first not above the last; "
+            f"got queries {a:,} to {b - 1:,} and keys {c:,} to {d - 1:,}; stay within the text."
+        )
+    if not seen(box):
+        return (
+            f"Expected some key not after some query; {ranges(*box)} hold none, so choose earlier "
+            "keys or later queries."
+        )
+    return None
+
+
+def _put(i: int, trail: Trail) -> None:
+    every = st.session_state.linked
+    st.session_state.trails = tuple(
+        trail if every or j == i else old for j, old in enumerate(trails())
+    )
+    st.session_state.zoomed_last = i
+
+
+def _within(inner: Box, outer: Box) -> bool:
+    return all(a <= c and d <= b for (c, d), (a, b) in zip(inner, outer, strict=True))
+
+
+def _cut(trail: Trail, length: int) -> Trail:
+    """The trail's windows cut to `length`; without those that hold nothing then, or all."""
+    cut = (tuple((a, min(b, length)) for a, b in box) for box in trail)
+    good = [b for b in cut if wrong(b, length) is None and b != whole(length)]
+    return tuple(dict.fromkeys(good))
