@@ -8,7 +8,8 @@ same text, or a part of its map, then needs no second forward pass.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -22,7 +23,6 @@ from viz_core import (
     devices,
     journal,
     packing,
-    perplexity,
     portraits,
     survey,
     texts,
@@ -38,7 +38,7 @@ from viz_core.signatures.portrait import Portrait
 from viz_core.store import Entry, RunKey, Store
 from viz_core.survey import Survey
 from viz_core.trace import Trace, trace
-from viz_core.types import Kind, Pooling, Range, Sample, Window
+from viz_core.types import Kind, Pooling, Range, Window
 
 T = TypeVar("T")
 
@@ -49,10 +49,8 @@ surveys: Shelf[Survey] = Shelf(1 << 30)
 windows: Shelf[Window] = Shelf(256 << 20)
 portrayals: Shelf[Portrait] = Shelf(256 << 20)
 walls: Shelf[list[bytes]] = Shelf(64 << 20)
-measured: Shelf[list[perplexity.Row]] = Shelf(16 << 20)
-scores: Shelf[perplexity.Kept] = Shelf(16 << 20)
-ROW_BYTES = 1000  # about, of a measured row or the scores behind it
 STORE_BYTES = 4 << 30
+PATIENCE = 0.2  # seconds between looks of one that waits
 turnstile = threading.Lock()  # one computation at a time: two would be slower, and may not fit
 
 
@@ -117,7 +115,7 @@ def surveyed(
         tracer = _tracer(checkpoint, passages, setting)
         return survey.survey(tracer, ids, kind, pooling=pooling, progress=progress)
 
-    return _found(key, passages, surveys, compute, packing.pack, packing.unpack)
+    return _found(key, passages, surveys, compute, packing.pack, packing.unpack, progress)
 
 
 def zoomed(
@@ -130,7 +128,7 @@ def zoomed(
     pooling: Pooling,
     progress: Progress,
 ) -> Window:
-    """A part of the map of one (layer, head), at `survey.zoom`'s full resolution; as `surveyed`."""
+    """A part of the map of one (layer, head), as `survey.zoom`; kept and cancelled as above."""
     where = {"layer": place[0], "head": place[1], "rows": rows, "columns": columns}
     key = _key(checkpoint, passages, "window", "", kind=kind, pooling=pooling, **where)
 
@@ -141,7 +139,8 @@ def zoomed(
             tracer, ids, kind, place, rows, columns, pooling=pooling, progress=progress
         )
 
-    return _found(key, passages, windows, compute, packing.pack_window, packing.unpack_window)
+    unpack = packing.unpack_window
+    return _found(key, passages, windows, compute, packing.pack_window, unpack, progress)
 
 
 def portrayed(
@@ -158,9 +157,8 @@ def portrayed(
         ids = [p.ids for p in passages]
         return portraits.measure(varied, ids, tokenizer(), setting, progress)
 
-    return _found(
-        key, passages, portrayals, compute, packing.pack_portrait, packing.unpack_portrait
-    )
+    unpack = packing.unpack_portrait
+    return _found(key, passages, portrayals, compute, packing.pack_portrait, unpack, progress)
 
 
 def _key(
@@ -175,6 +173,17 @@ def _key(
     return RunKey(checkpoint.sha256, setting, shas, length, "float32", what, rest)
 
 
+@contextmanager
+def turn(progress: Progress) -> Iterator[None]:
+    """The turnstile, once it is free; who waits can still give up, through `progress`."""
+    while not turnstile.acquire(timeout=PATIENCE):
+        progress(0.0)
+    try:
+        yield
+    finally:
+        turnstile.release()
+
+
 def _found(
     key: RunKey,
     passages: list[texts.Passage],
@@ -182,11 +191,12 @@ def _found(
     compute: Callable[[], T],
     pack: Callable[[T], packing.Packed],
     unpack: Callable[[Entry], T],
+    progress: Progress,
 ) -> T:
     found = shelf.get(key)
     if found is not None:
         return found
-    with turnstile:
+    with turn(progress):
         found = shelf.get(key)  # computed by another session while this one waited
         if found is not None:
             return found
@@ -226,40 +236,6 @@ def _tracer(
         return found
 
     return tracer
-
-
-def losses(
-    checkpoint: catalogue.Checkpoint,
-    setting: str,
-    samples: Sequence[Sample],
-    lengths: Sequence[int],
-    progress: Callable[[float], None],
-) -> list[perplexity.Row]:
-    """Losses of `checkpoint` under `setting`, fixed targets, from the shelf or computed now.
-
-    Computing waits its turn; `progress` may raise, which cancels. Raises as `perplexity.measure`.
-    """
-    same = (checkpoint.sha256, tuple(s.sha256 for s in samples), tuple(lengths))
-    found = measured.get((same, setting))
-    if found is not None:
-        return found
-    with turnstile:
-        found = measured.get((same, setting))
-        if found is None:
-            kept = scores.get(same)
-            kept = {} if kept is None else kept  # as trained it is measured once for all settings
-            found = perplexity.measure(
-                model(checkpoint),
-                samples,
-                lengths,
-                setting=setting,
-                progress=progress,
-                kept=kept,
-                identity=checkpoint.sha256,
-            )
-            scores.put(same, kept, ROW_BYTES * len(kept))
-            measured.put((same, setting), found, ROW_BYTES * len(found))
-    return found
 
 
 def thumbnails(

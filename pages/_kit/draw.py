@@ -11,7 +11,6 @@ from typing import Any
 import streamlit as st
 
 from pages._kit.session import Box
-from pages._kit.waiting import Waiting
 from viz_core.figures.spec import Chart, FigureSpec, Heatmap
 from viz_core.render import canvas, palette, screen
 
@@ -154,8 +153,3 @@ def charts(
         )
         if words:
             column.caption(words[i])
-
-
-def reporter(place: st.delta_generator.DeltaGenerator, name: str) -> Callable[[float], None]:
-    """Shows how far a computation is; a changed control stops it at the next step."""
-    return Waiting(place).watch(name)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages._kit import cached, draw, lab, lab_controls, tables
+from pages._kit import cached, draw, lab, lab_controls, scored, tables
+from pages._kit.waiting import Waiting
 from viz_core import texts
 from viz_core.catalogue import Checkpoint
 from viz_core.figures import extrapolation
@@ -40,10 +41,10 @@ def show(shipped: dict[str, Checkpoint]) -> None:
     samples = texts.samples(state.on, state.upto, cached.tokenizer(), DOCUMENTS)
     lengths = [n for n in (SHORTEST << i for i in range(9)) if n <= state.upto]
     place = st.empty()
-    rows = []
+    rows, waiting = [], Waiting(place)
     for setting in dict.fromkeys(("", state.setting)):
-        report = draw.reporter(place, lab.name(config.encoding, setting, chosen.id))
-        rows += cached.losses(chosen, setting, samples, lengths, report)
+        report = waiting.watch(lab.name(config.encoding, setting, chosen.id))
+        rows += scored.losses(chosen, setting, samples, lengths, report)
     place.empty()
     done.add(wanted)
     frame = lab.table(rows, chosen.id, config.encoding, config.length)

@@ -143,6 +143,19 @@ def test_cancelled_work_leaves_nothing_and_the_way_free(
     assert cached.surveyed(rope, some, "log", ignore).windows
 
 
+def test_who_waits_for_the_turnstile_can_give_up(
+    passes: list[int], rope: Checkpoint, some: list[Passage], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cached, "PATIENCE", 0.01)
+
+    def stop(done: float) -> None:
+        raise InterruptedError
+
+    with cached.turnstile, pytest.raises(InterruptedError):
+        cached.surveyed(rope, some, "log", stop)
+    assert passes == [] and not cached.turnstile.locked()
+
+
 def test_a_shelf_holds_its_limit_and_keeps_what_is_used() -> None:
     shelf: Shelf[str] = Shelf(10)
     for name in "abc":

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages._kit import cached, lab_live
+from pages._kit import cached, lab_live, scored
 from viz_core import results
 from viz_core.perplexity import Row
 
@@ -66,7 +66,7 @@ def test_first_view_has_every_chart(tables_folder: Path) -> None:
 def test_nothing_is_measured_when_the_page_opens(
     tables_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cached, "losses", lambda *a: pytest.fail("measured without being asked"))
+    monkeypatch.setattr(scored, "losses", lambda *a: pytest.fail("measured without being asked"))
     monkeypatch.setattr(cached, "model", lambda *a: pytest.fail("a model was loaded"))
     assert not opened().exception
 
@@ -188,7 +188,7 @@ def test_a_measurement_of_one_s_own_is_drawn_beside_that_as_trained(
         place = ("fixed-targets", 512, None, None, "all")
         return [Row(setting, place[0], n, *place[2:], *numbers, 1024, 4, 0.1) for n in lengths]
 
-    monkeypatch.setattr(cached, "losses", losses)
+    monkeypatch.setattr(scored, "losses", losses)
     app = opened(live="rope", setting="yarn-4", on="python-docs", upto="1024")
     app.button(key="lab_compute").click().run()
     assert not app.exception
