@@ -61,7 +61,7 @@ def window(
     else:
         value = cells.pool(trace, layer, rows, columns, cell, heads, pooling == "max", progress)
         if pooling == "mean":
-            value = torch.where(count.to(value) > 0, value - count.to(value).log(), -math.inf)
+            value -= count.to(value).clamp(min=1).log()  # without a pair it stays -inf
     return Window(_array(value), count.numpy(), rows, columns, cell, pooling=pooling)
 
 

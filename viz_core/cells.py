@@ -57,7 +57,8 @@ def pool(
             found = (_largest if largest else _sums)(some, (a, b), seen, cell) * LN2
             top = (a - rows[0]) // cell
             place = out[h : h + at_once, top : top + found.shape[1], : found.shape[2]]
-            place.copy_(join(place, found))  # a tall cell comes in several groups
+            # whole cells, or a part of tall ones, which come in several groups
+            place.copy_(found if (b - a) % cell == 0 else join(place, found))
             done = _pairs((rows[0], b), columns) / pairs
             progress((h + len(place) * done) / len(chosen))
     return out

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from viz_core.arguments import options
+from viz_core.arguments import attribute, figure, options
 
 MOST_PIXELS = 4096  # a side of a map's cells: more is no picture, and N x N is never held
 
@@ -193,6 +193,26 @@ def parser() -> argparse.ArgumentParser:
     )
     one.add_argument("--by-source", action="store_true", help="rows for each source, too")
     options.rows(one)
+
+    one = commands.add_parser(
+        "attribute",
+        help="what predictions need: of tokens, attention, heads, distance",
+        description="What attention shows and what a prediction uses are two things. To tokens and "
+        "to the pattern: signed parts of one number, in nats, by captum. To heads and to distance: "
+        "losses in nats per token with a part of attention replaced or cut, near (positions 1 to "
+        "L / 8), far (the second half of the trained length L) and beyond it. Layers and heads are "
+        "counted from 1, and arrays are in that order.",
+    )
+    attribute.add(one)
+
+    one = commands.add_parser(
+        "figure",
+        help="a figure for a paper, or one drawn again from its own file",
+        description="A ready figure at a venue's exact width, with where it comes from in the file "
+        "and in a .json beside it. Without a NAME, what figures there are and the options of each. "
+        "Layers and heads are counted from 1.",
+    )
+    figure.add(one)
 
     one = commands.add_parser("findings", help="docs/findings.md, from the shipped results")
     one.add_argument("--check", action="store_true", help="only say whether it is current")
