@@ -79,6 +79,10 @@ results: corpus
 	    --lengths $(LATER) $(TO)/mechanism-rope.csv
 	$(PY) -m viz_core signatures --length 512 --texts 42 --curves checkpoints/results \
 	    $(TO)/signatures.csv
+	$(PY) -m viz_core attribute $(ENCODINGS) --to distance --lengths 512,1024 \
+	    $(TO)/attribution-distance.csv
+	$(PY) -m viz_core attribute $(ENCODINGS) --to heads --lengths 512,1024 \
+	    $(TO)/attribution-heads.csv
 	$(PY) -m viz_core probes $(TO)/probes.csv
 	$(PY) -m benchmarks.costs $(TO)/costs.csv
 	$(PY) -m viz_core card

@@ -1,0 +1,83 @@
+"""What is explained: one number that a model gives, at one query or as the mean over many."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from torch import Tensor
+
+from viz_core.errors import LengthError, UnknownName, UsageError
+from viz_core.model import Transformer
+
+Kind = Literal["log-probability", "logit", "difference"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
+
+@dataclass(frozen=True)
+class Target:
+    """The mean over `queries` of what the model says there of the token that follows.
+
+    `queries`: positions, counted from 0 as in a map. `tokens`: for each, the id that is asked
+    about. `kind`: its log-probability (nats), its logit, or the difference of its logit from that
+    of the id in `others` (nats: of log-probabilities it is the same). A log-probability also moves
+    when other tokens become more likely; a difference says which of two, and nothing else. Raises
+    UsageError where these don't fit together.
+    """
+
+    queries: tuple[int, ...]
+    tokens: tuple[int, ...]
+    kind: Kind = "log-probability"
+    others: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise UnknownName("a kind of target", self.kind, list(KINDS))
+        wanted = len(self.queries) if self.kind == "difference" else 0
+        sizes = len(self.queries), len(self.tokens), len(self.others)
+        if not self.queries or sizes[1:] != (sizes[0], wanted):
+            raise UsageError(
+                "Expected a token for each of one or more queries, and another one for each where "
+                f"the kind is difference; got {sizes[0]} queries, {sizes[1]} and {sizes[2]} tokens "
+                f"with the kind {self.kind}."
+            )
+
+    @classmethod
+    def following(
+        cls, ids: Sequence[int], queries: Sequence[int], kind: Kind = "log-probability"
+    ) -> Target:
+        """The token that follows each query in the text `ids`. LengthError where none does."""
+        for i in queries:
+            if not 0 <= i < len(ids) - 1:
+                raise LengthError(
+                    f"Expected a query from 0 to {len(ids) - 2:,}, which a token of the text "
+                    f"follows; got {i:,}."
+                )
+        return cls(tuple(queries), tuple(ids[i + 1] for i in queries), kind)
+
+    @property
+    def reads(self) -> int:
+        """How many tokens matter: attention is causal, so later ones can't."""
+        return max(self.queries) + 1
+
+    def check(self, length: int, vocabulary: int) -> None:
+        """Raises UsageError where a text of `length` or a `vocabulary` doesn't have all of this."""
+        for what, numbers, end in (
+            ("queries", self.queries, length),
+            ("token ids", (*self.tokens, *self.others), vocabulary),
+        ):
+            if min(numbers) < 0 or max(numbers) >= end:
+                wrong = next(n for n in numbers if not 0 <= n < end)
+                raise UsageError(f"Expected {what} from 0 to {end - 1:,}; got {wrong:,}.")
+
+    def value(self, model: Transformer, stream: Tensor) -> Tensor:
+        """The number, [b], of the normalised stream [b, n, w] at the model's end."""
+        rows = stream[:, list(self.queries)]  # [b, query, w]
+        weight = model.embedding.weight
+        own = (rows * weight[list(self.tokens)]).sum(-1)
+        if self.kind == "difference":
+            own = own - (rows * weight[list(self.others)]).sum(-1)
+        elif self.kind == "log-probability":
+            own = own - (rows @ weight.T).logsumexp(-1)
+        return own.mean(-1)
