@@ -119,8 +119,9 @@ def _method(results: Row) -> list[str]:
     return [
         "## How it is measured",
         "",
-        "Each number comes from a process of its own, after a small run that warms up; ours and "
-        "the peers take turns, and the fastest run counts. Memory is that of the whole process, "
+        "Each number comes from a process of its own, after one on the same text (2,048 "
+        "tokens of it at most) that warms up; ours and the peers take turns, and the fastest run "
+        "counts. Memory is that of the whole process, "
         "libraries included. transformers gets our weights as a Llama whose attention equals ours "
         "within 1e-5 (`tests/test_benchmarks.py`), and computes no logits; TransformerLens opens "
         "that Llama by its own bridge. Both are compared with ours on 64 tokens before each "

@@ -1,0 +1,173 @@
+"""Portraits on the page: the shipped ones, read once per change, and those measured here."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from pages._kit import cached, lab
+from pages._kit.portray_state import DecayState
+from pages._kit.waiting import Waiting
+from viz_core import decay, results, texts
+from viz_core.catalogue import Checkpoint
+from viz_core.errors import TextError
+from viz_core.signatures import slope, summary
+from viz_core.signatures.portrait import Portrait
+
+Array = np.ndarray
+UNBIASED, LOGIT, MEAN = "fixed", "logit", "mean"  # estimators
+CLEAR = 0.05  # p-values up to this stand out
+
+
+@dataclass(frozen=True)
+class Sitter:
+    """A checkpoint with its portrait; equal where `key` is, which says what was measured of whom.
+
+    `command` made it, where it is shipped; `note` says what is wrong with it.
+    """
+
+    key: Hashable
+    id: str = field(compare=False)
+    name: str = field(compare=False)
+    portrait: Portrait = field(compare=False, repr=False)
+    command: str = field(compare=False, default="")
+    note: str = field(compare=False, default="")
+
+    @property
+    def accent(self) -> str:
+        """The encoding, whose colour marks it."""
+        return self.portrait.encoding
+
+
+@lru_cache(maxsize=64)
+def statistics(sitter: Sitter) -> pd.DataFrame:
+    """Every statistic of every head, with its null: `signatures.summary`, computed once.
+
+    NaN where a statistic doesn't exist; rows by layer, then head, both counted from 1.
+    """
+    rows = pd.DataFrame(summary.rows(sitter.portrait))
+    numbers = rows.columns.drop("kind")
+    return rows.astype(dict.fromkeys(numbers, float) | {"layer": int, "head": int})
+
+
+def row(sitter: Sitter, place: tuple[int, int]) -> pd.Series:
+    """The statistics of one head; `place` is (layer, head), from 0."""
+    return statistics(sitter).iloc[place[0] * sitter.portrait.curve.shape[1] + place[1]]
+
+
+def shipped(chosen: Sequence[str], checkpoints: dict[str, Checkpoint]) -> list[Sitter]:
+    """The shipped portraits of `chosen`, in order; those that are missing are left out.
+
+    Raises AtlasError for one that can't be read.
+    """
+    paths = sorted(results.FOLDER.glob("portrait-*.safetensors"))
+    marks = tuple((p, p.stat().st_mtime_ns, p.stat().st_size) for p in paths)
+    found = _read(marks)
+    sitters = []
+    for name in (n for n in chosen if n in found):
+        kept, known = found[name], checkpoints.get(name)
+        note = ""
+        if known is not None and known.sha256 != kept.checkpoint:
+            note = (
+                f"Expected a shipped portrait of the checkpoint {name} as it lies in "
+                "`checkpoints`; it is of another version of it, so make it again with "
+                "`make results`."
+            )
+        title = lab.name(kept.portrait.encoding, kept.portrait.setting, name)
+        sitters.append(Sitter((name, marks), name, title, kept.portrait, kept.command, note))
+    return sitters
+
+
+@lru_cache(maxsize=2)
+def _read(marks: tuple[tuple[Path, int, int], ...]) -> dict[str, results.Kept]:
+    return results.portraits(marks[0][0].parent) if marks else {}
+
+
+def passages(state: DecayState) -> list[texts.Passage]:
+    """The passages that `state` asks for, all of one length; a sentence where there are fewer.
+
+    Raises TextError and others where the text has none of that length.
+    """
+    found = texts.passages(state.text, state.length, state.texts, cached.tokenizer())
+    short = min(len(p.ids) for p in found)
+    if short < state.length:
+        raise TextError(
+            f"Expected passages of {state.length:,} tokens; the shortest of {state.text} has "
+            f"{short:,}. Choose a smaller length, or another text."
+        )
+    for note in dict.fromkeys(p.note for p in found if p.note):
+        st.info(note)
+    return found
+
+
+def measured(
+    checkpoint: Checkpoint, setting: str, some: list[texts.Passage], waiting: Waiting
+) -> Sitter:
+    """The portrait of `checkpoint` under `setting`, measured now or before; `waiting` shows it.
+
+    A changed control cancels. Raises AtlasError for lengths or settings that the model can't take.
+    """
+    title = lab.name(checkpoint.config.encoding, setting, checkpoint.id)
+    portrait = cached.portrayed(checkpoint, some, setting, waiting.watch(title))
+    key = (checkpoint.sha256, setting, tuple(p.sha256 for p in some))
+    return Sitter(key, checkpoint.id, title, portrait)
+
+
+def curves(portrait: Portrait, estimator: str, sink: bool) -> tuple[Array, Array | None]:
+    """(curve, error) [layer, head, distance] under `estimator`; no error where it has none.
+
+    With `sink` the first keys are in, for the unbiased estimator alone.
+    """
+    if estimator == LOGIT:
+        return portrait.logit, None
+    if estimator == MEAN:
+        some = portrait.probability > 0  # far keys of steep heads fall below what float32 holds
+        return np.where(some, np.log(np.where(some, portrait.probability, 1)), np.nan), None
+    if sink:
+        return portrait.with_sink, None
+    return portrait.curve, portrait.error
+
+
+def shown(portrait: Portrait) -> int:
+    """How many distances have pairs enough to be drawn, as in `decay.by_distance`."""
+    floor = min(decay.FLOOR, int(portrait.pairs[0]) // 4)
+    return max(2, int((portrait.pairs >= floor).sum()))
+
+
+def false_slope(portrait: Portrait) -> float:
+    """The slope that the plain mean of uniform attention shows, nats per token, where it is none.
+
+    Over the nearer half of the distances, the first keys left out as in `portrait`.
+    """
+    seen = 1 / np.arange(1, portrait.length + 1)  # a key's probability, if all are alike
+    size = portrait.length - portrait.sink
+    mean = seen[::-1].cumsum()[::-1][portrait.sink :] / np.arange(size, 0, -1)
+    half = size // 2
+    return float(slope.line(np.log(mean[None, :half]), portrait.pairs[:half]).slope[0])
+
+
+def table(sitters: Sequence[Sitter]) -> pd.DataFrame:
+    """All statistics of all `sitters`, a row per checkpoint, layer and head."""
+    parts = []
+    for one in sitters:
+        p, rows = one.portrait, statistics(one)
+        common = {"checkpoint": one.id, "encoding": p.encoding, "setting": p.setting}
+        common |= {"length": p.length, "texts": p.texts, "command": one.command}
+        parts.append(pd.DataFrame(common, index=rows.index).join(rows))
+    return pd.concat(parts, ignore_index=True)
+
+
+def number(value: float, digits: int) -> str:
+    """-0.125 as "−0.13": with a sign that is no hyphen, and none before 0."""
+    return f"{value:z.{digits}f}".replace("-", "−")
+
+
+def percent(share: float, digits: int = 0) -> str:
+    """0.123 as "12 %"."""
+    return f"{100 * share:.{digits}f} %"

@@ -1,0 +1,63 @@
+"""The claims of Decay at a glance: a line per claim, a number per checkpoint, and the null."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import streamlit as st
+
+from pages._kit import portray, portray_stairs
+from pages._kit.portray import CLEAR, Sitter
+
+NOTHING = "–"
+
+
+def show(sitters: Sequence[Sitter]) -> None:
+    """The table of claims; one that no checkpoint makes is left out."""
+    heads = len(portray.statistics(sitters[0]))
+    chance = f"{CLEAR * heads:.1f}"
+    claims = {
+        "Slope, off the nominal one": ([_slope(one) for one in sitters], "100 %"),
+        "Reach, factor per head": ([_reach(one) for one in sitters], "1"),
+        f"Heads with T5's steps, of {heads}": ([_clear(one, "stairs") for one in sitters], chance),
+        f"Heads with RoPE's ripples, of {heads}": (
+            [_clear(one, "ripple") for one in sitters],
+            chance,
+        ),
+        "Explained by distance": ([_position(one) for one in sitters], "0 %"),
+        "Changed when positions move": ([_shift(one) for one in sitters], "0 %"),
+    }
+    table = [["", *(f"**{one.name}**" for one in sitters), "Null"]]
+    table.append(["---", *["---:"] * (len(sitters) + 1)])
+    table += [[words, *n, null] for words, (n, null) in claims.items() if set(n) != {NOTHING}]
+    st.markdown("\n".join(f"| {' | '.join(row)} |" for row in table))
+    st.caption(
+        "Medians over heads; of the factor, over layers. Null: no slope; heads in no order; how "
+        f"many heads chance alone puts at p ≤ {CLEAR:g}; content alone; distance alone."
+    )
+
+
+def _slope(one: Sitter) -> str:
+    off = portray.statistics(one).slope_error.abs()
+    return NOTHING if off.isna().all() else portray.percent(off.median(), 1)
+
+
+def _reach(one: Sitter) -> str:
+    found = [portray_stairs.progression(one, i) for i in range(len(one.portrait.curve))]
+    known = [f.factor for f in found if f is not None]
+    return f"{np.median(known):.2f}" if known else NOTHING
+
+
+def _clear(one: Sitter, column: str) -> str:
+    p = portray.statistics(one)[f"{column}_p"]
+    return NOTHING if p.isna().all() else str(int((p <= CLEAR).sum()))
+
+
+def _position(one: Sitter) -> str:
+    return portray.percent(portray.statistics(one).position.median())
+
+
+def _shift(one: Sitter) -> str:
+    change = one.portrait.shift
+    return NOTHING if np.isnan(change).all() else portray.percent(float(np.nanmean(change)))

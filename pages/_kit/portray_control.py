@@ -1,0 +1,114 @@
+"""A control of Decay's ripples: under PI and NTK peaks must move by known factors."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from pages._kit import lab, portray, portray_how
+from pages._kit.portray import Sitter
+from pages._kit.portray_state import DecayState
+from pages._kit.waiting import Waiting
+from viz_core.catalogue import Checkpoint
+from viz_core.errors import LengthError
+from viz_core.signatures import frequencies, ripple, spectrum
+
+SETTINGS = ("", "linear:4", "ntk:4")
+
+
+def show(state: DecayState, checkpoint: Checkpoint) -> list[Sitter]:
+    """The button; once pressed, in words, how far the peaks moved.
+
+    Returns `checkpoint` under each of SETTINGS, measured on the texts of `state`; none before.
+    Raises AtlasError where texts or length won't do.
+    """
+    st.markdown("**Control: do the peaks move with the rotation?**")
+    wanted = (checkpoint.sha256, state.text, state.length, state.texts)
+    done = st.session_state.setdefault("decay_controlled", set())  # what this visitor has computed
+    pressed = st.button("Measure under PI and NTK", key="decay_control")
+    if not pressed and wanted not in done:
+        st.caption(
+            f"Runs {lab.name(checkpoint.config.encoding)} as trained, under PI and under NTK "
+            f"(s = 4) over {state.texts} texts of {state.length:,} tokens: seconds. PI makes every "
+            "wavelength 4 times as long, NTK the slow ones alone; ripples of rotation must follow."
+        )
+        return []
+    some = portray.passages(state)
+    waiting = Waiting(bar := st.empty())
+    sitters = [portray.measured(checkpoint, setting, some, waiting) for setting in SETTINGS]
+    bar.empty()
+    done.add(wanted)
+    st.markdown("\n".join(_said(sitters[0], one) for one in sitters[1:]))
+    portray_how.show("control")
+    return sitters
+
+
+def _said(before: Sitter, after: Sitter) -> str:
+    rows = moved(before, after)
+    if rows.empty:
+        return (
+            f"- **{after.name}**: no head ripples clearly as trained, so there is none to follow."
+        )
+    new, old = (portray.number(rows[name].median(), 2) for name in ("new", "old"))
+    return (
+        f"- **{after.name}**: of the {len(rows)} heads that ripple clearly as trained, "
+        f"{rows.there.sum()} have their highest peak where its pair turns now; had peaks stayed, "
+        f"{rows.stayed.sum()} would. The new frequencies explain {new} of the new curves (R², "
+        f"median head), those of training {old}."
+    )
+
+
+@lru_cache(maxsize=16)
+def moved(before: Sitter, after: Sitter) -> pd.DataFrame:
+    """A row per head that ripples clearly `before`: whether its highest peak followed its pair.
+
+    `period`, `expected`, `found`: of the highest peak before, tokens; of the same pair `after`; of
+    the highest peak then. Peaks are sought among pairs that are told from the trend under both
+    settings. `there`: the last two are one peak at the spectrum's resolution; `stayed`: whether
+    the first two would be. `new`, `old`: R² of the frequencies after and before in the new curve.
+    Raises LengthError where no pair is left.
+    """
+    old, new = before.portrait, after.portrait
+    size = old.curve.shape[2]
+    both = frequencies.fast(old.theta, size) & frequencies.fast(new.theta, size)
+    if not both.any():
+        raise LengthError(
+            f"Expected a text in which RoPE's fastest pair turns twice under {after.name} too; got "
+            f"one of {old.length:,} tokens. Measure a longer one."
+        )
+    slowest = np.flatnonzero(both)[-1]
+    rows = []
+    for layer in range(len(old.curve)):
+        clear = ripple.fit(old.curve[layer], old.pairs, old.theta).p <= portray.CLEAR
+        fits = [
+            ripple.fit(new.curve[layer], new.pairs, t).explained for t in (new.theta, old.theta)
+        ]
+        peaks = [_peak(p.curve[layer], p, slowest) for p in (old, new)]
+        pair = frequencies.number(old.theta, 2 * np.pi * peaks[0]).round().astype(int)
+        pair = pair.clip(0, slowest)
+        expected = new.theta[pair] / (2 * np.pi)
+        near = 1 / size  # half of the spectrum's resolution
+        for h in np.flatnonzero(clear):
+            rows.append(
+                {
+                    "period": 1 / peaks[0][h],
+                    "expected": 1 / expected[h],
+                    "found": 1 / peaks[1][h],
+                    "there": abs(peaks[1][h] - expected[h]) <= near,
+                    "stayed": abs(peaks[0][h] - expected[h]) <= near,
+                    "new": fits[0][h],
+                    "old": fits[1][h],
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def _peak(curve: np.ndarray, portrait: portray.Portrait, slowest: int) -> np.ndarray:
+    """The frequency of each head's highest swing among pairs up to `slowest`, cycles per token."""
+    found = spectrum.spectrum(curve, portrait.pairs, portrait.theta)
+    least = frequencies.at(portrait.theta, np.array([slowest + 0.5]))[0] / (2 * np.pi)
+    first = int(np.searchsorted(found.frequency, least))
+    return np.asarray(found.frequency[first + found.amplitude[:, first:].argmax(axis=1)])

@@ -1,0 +1,214 @@
+"""The controls of Decay: widgets seeded from the address once, then the person's own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from pages._kit import lab, portray, portray_settings
+from pages._kit.portray_state import ESTIMATORS, LENGTHS, SOURCES, TEXTS, DecayState
+from viz_core import texts
+from viz_core.catalogue import Checkpoint
+
+PLAIN = (  # fields of the state whose widget has their name
+    *("source", "estimator", "sink", "law", "x_log", "view", "layer", "head"),
+    *("text", "length", "texts", "setting", "changed", "what"),
+)
+SOURCE_NAMES = {"shipped": "Shipped results", "own": "My own measurement"}
+ESTIMATOR_NAMES = {
+    "fixed": "Row fixed effects",
+    "logit": "Mean logit",
+    "mean": "Mean probability (biased)",
+}
+
+
+def seed(state: DecayState) -> None:
+    """Puts `state` into the widgets' keys, before they are drawn."""
+    for name in PLAIN:
+        st.session_state[f"decay_{name}"] = getattr(state, name)
+    st.session_state.decay_chosen = list(state.chosen)
+
+
+def keep() -> None:
+    """Holds on to the values of widgets that this run may not draw."""
+    for name in ("chosen", *PLAIN):
+        st.session_state[f"decay_{name}"] = st.session_state[f"decay_{name}"]
+
+
+def state() -> DecayState:
+    """What all widgets say now; checkpoints in the order of all lists."""
+    values = {name: st.session_state[f"decay_{name}"] for name in PLAIN}
+    return DecayState(chosen=tuple(ordered(st.session_state.decay_chosen)), **values)
+
+
+def ordered(names: Sequence[str]) -> list[str]:
+    """Checkpoint ids in the order of all lists, others after them."""
+    known = lab.ORDER
+    return sorted(names, key=lambda n: (known.index(n) if n in known else len(known), n))
+
+
+def sources(shipped: dict[str, Checkpoint]) -> bool:
+    """Which checkpoints, and whose portraits; whether Compute was pressed."""
+    s = st.session_state
+    s.decay_chosen = [n for n in s.decay_chosen if n in shipped]
+    row = st.container(horizontal=True, gap="medium", vertical_alignment="top")
+    row.pills(
+        "Checkpoints",
+        ordered(list(shipped)),
+        format_func=lambda n: lab.name(shipped[n].config.encoding, "", n),
+        key="decay_chosen",
+        selection_mode="multi",
+        help="Trained alike; they differ in their position encoding alone. Colour is the encoding.",
+    )
+    row.segmented_control(
+        "Measured on",
+        SOURCES,
+        format_func=SOURCE_NAMES.__getitem__,
+        key="decay_source",
+        required=True,
+        help="What is shipped was measured once, on held-out texts of the trained length. "
+        "A measurement of your own takes seconds, at a length, on a text and under a setting of "
+        "your choice.",
+    )
+    if s.decay_source != "own":
+        return False
+    row = st.container(horizontal=True, gap="medium", vertical_alignment="bottom")
+    _passages(row)
+    known = portray_settings.choices(shipped[n] for n in s.decay_chosen)
+    _setting(row, "decay_setting", "Setting", ["", *known], whole=True)
+    return row.button("Compute", type="primary", key="decay_compute")
+
+
+def estimator(false_slope: float, length: int) -> None:
+    """How curves are made and drawn.
+
+    `false_slope`: what the biased estimator gives for nothing over `length` tokens, nats per token.
+    """
+    s = st.session_state
+    unbiased = s.decay_estimator == "fixed"
+    if not unbiased:
+        s.decay_sink = False
+    biased = (
+        "Biased: short rows weigh more and hold only small distances, so that a head without any "
+        f"bias shows a false slope of about {portray.number(false_slope, 4)} nats per token (over "
+        f"the nearer half of {length:,} tokens)."
+    )
+    row = st.container(horizontal=True, gap="medium", vertical_alignment="bottom")
+    row.selectbox(
+        "Estimator",
+        ESTIMATORS,
+        format_func=ESTIMATOR_NAMES.__getitem__,
+        key="decay_estimator",
+        width=250,
+        help="**Row fixed effects**: each row of the map is compared with itself alone, so that "
+        "its normaliser drops out; unbiased. **Mean logit**: before the softmax; rows whose "
+        "logits are higher throughout weigh in. **Mean probability**: the plain mean of "
+        f"attention at each distance. {biased}",
+    )
+    row.segmented_control(
+        "Distance",
+        (False, True),
+        format_func=lambda log: "logarithmic" if log else "linear",
+        key="decay_x_log",
+        required=True,
+    )
+    row.checkbox("Laws", key="decay_law", help="The encoding's own curve, dashed.")
+    row.checkbox(
+        "First keys in",
+        key="decay_sink",
+        disabled=not unbiased,
+        help="The first keys draw attention for being first, whatever the distance, so they are "
+        "left out. In, they lift the far end of the curves."
+        if unbiased
+        else "Only with row fixed effects: the other estimators are kept without them.",
+    )
+    if s.decay_estimator == "mean":
+        st.caption(biased)
+
+
+def view(names: dict[str, str]) -> str:
+    """Which of several checkpoints (names by id) the curves are of; "" is all of them."""
+    s = st.session_state
+    if s.decay_view not in names:
+        s.decay_view = ""
+    if len(names) < 2:
+        return ""
+    st.segmented_control(
+        "Curves of",
+        ["", *names],
+        format_func=lambda n: names.get(n, "All, overlaid"),
+        key="decay_view",
+        required=True,
+        label_visibility="collapsed",
+    )
+    return str(s.decay_view)
+
+
+def place(layers: int, heads: int) -> tuple[int, int]:
+    """The layer and head that the figures below are of, from 0."""
+    s = st.session_state
+    row = st.container(horizontal=True, gap="medium", vertical_alignment="bottom")
+    for name, end in (("layer", layers), ("head", heads)):
+        s[f"decay_{name}"] = min(s[f"decay_{name}"], end - 1)
+        row.segmented_control(
+            name.capitalize(),
+            range(end),
+            format_func=lambda n: str(n + 1),
+            key=f"decay_{name}",
+            required=True,
+            help="Of the figures below; grids show all heads." if name == "layer" else None,
+        )
+    return int(s.decay_layer), int(s.decay_head)
+
+
+def change(shipped: dict[str, Checkpoint]) -> bool:
+    """What to change of which checkpoint; whether Compute was pressed."""
+    s = st.session_state
+    if s.decay_changed not in shipped:
+        s.decay_changed = ordered(list(shipped))[0]
+    chosen = shipped[s.decay_changed]
+    row = st.container(horizontal=True, gap="medium", vertical_alignment="bottom")
+    row.selectbox(
+        "Checkpoint",
+        ordered(list(shipped)),
+        format_func=lambda n: lab.name(shipped[n].config.encoding, "", n),
+        key="decay_changed",
+        width=150,
+    )
+    known = portray_settings.choices([chosen])
+    if not s.decay_what or not portray_settings.fits(chosen, s.decay_what):
+        s.decay_what = known[0]
+    _setting(row, "decay_what", "What is changed", known, whole=False)
+    if s.decay_source != "own":  # else they stand further up already
+        _passages(row)
+    return row.button("Compute", type="primary", key="decay_change")
+
+
+def _setting(row: DeltaGenerator, key: str, label: str, known: list[str], whole: bool) -> None:
+    value = st.session_state[key]
+    row.selectbox(
+        label,
+        known if value in known else [*known, value],  # one of the address
+        format_func=lambda v: portray_settings.words(v, whole) if v else "as trained",
+        key=key,
+        width=190,
+        help="The same weights under another setting of their encoding. PI, NTK, YaRN and Llama 3 "
+        "slow RoPE's rotations down by a factor s; θ is its base; the exponent makes ALiBi's "
+        "slopes steeper or flatter. Checkpoints that it doesn't belong to stay as trained.",
+    )
+
+
+def _passages(row: DeltaGenerator) -> None:
+    """Which texts a measurement of one's own is over."""
+    s = st.session_state
+    names = {c.id: c.title for c in texts.available()}
+    if s.decay_text not in names:
+        s.decay_text = next(iter(names))
+    row.selectbox("Text", list(names), format_func=names.__getitem__, key="decay_text", width=230)
+    for name, label, known in (
+        ("length", "Length (tokens)", LENGTHS),
+        ("texts", "Passages", TEXTS),
+    ):
+        row.selectbox(label, known, format_func=lambda n: f"{n:,}", key=f"decay_{name}", width=130)

@@ -1,0 +1,141 @@
+"""Decay, from the top: the curves of all heads, and their slopes against those that were set."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import streamlit as st
+
+from pages._kit import draw, portray, portray_controls, portray_grid, portray_how
+from pages._kit.portray import Sitter
+from viz_core.figures import head_curves, slopes
+from viz_core.figures.spec import Chart
+from viz_core.render import multiples
+from viz_core.signatures import slope
+
+FAR = 128  # tokens: how far the fall that is said in words goes
+ACROSS = 4  # small panels in a row; the halves of a row stand one below the other on a narrow page
+HOW = {
+    portray.UNBIASED: "row fixed effects (each row of the map is compared with itself alone)",
+    portray.LOGIT: "the plain mean of logits at each distance",
+    portray.MEAN: "the log of the plain mean of attention at each distance (biased)",
+}
+
+
+def curves(sitters: Sequence[Sitter]) -> None:
+    """Small multiples: a panel per layer and head."""
+    s = st.session_state
+    st.subheader("Decay curves of all heads", anchor=False)
+    st.markdown("\n".join(_fall(one) for one in sitters))
+    only = portray_controls.view({one.id: one.name for one in sitters})
+    sitters = [one for one in sitters if only in ("", one.id)]
+    sides = [_side(one, s.decay_estimator, s.decay_sink) for one in sitters]
+    sink = sitters[0].portrait.sink
+    spec = head_curves.build(
+        sides,
+        HOW[s.decay_estimator],
+        f"the first {sink} keys {'in' if s.decay_sink else 'left out'}",
+        s.decay_law,
+        s.decay_x_log,
+    )
+    portray_grid.legend(
+        [(one.name, one.accent) for one in sitters], "the encoding's own law" * s.decay_law
+    )
+    panels = [p for p in spec.panels if isinstance(p, Chart)]
+    heads = min(one.portrait.curve.shape[1] for one in sitters)
+    halves = st.columns(math.ceil(heads / ACROSS), gap="small")
+    for i, column in enumerate(halves):
+        part = [p for j, p in enumerate(panels) if j % heads // ACROSS == i]
+        column.plotly_chart(
+            multiples.multiples(part, min(ACROSS, heads - i * ACROSS), draw.dark()),
+            key=f"decay_curves{i}",
+            theme=None,
+            config={"displayModeBar": False},
+            alt=spec.alt,
+        )
+    st.caption(spec.caption + _made(sitters))
+    portray_how.show("curves")
+
+
+def _side(one: Sitter, estimator: str, sink: bool) -> head_curves.Side:
+    p = one.portrait
+    end = portray.shown(p)
+    curve, error = portray.curves(p, estimator, sink)
+    return head_curves.Side(
+        one.name,
+        one.accent,
+        curve[..., :end],
+        None if error is None else error[..., :end],
+        p.law[..., :end],
+        p.pairs[:end],
+        p.texts,
+        p.length,
+    )
+
+
+def _fall(one: Sitter) -> str:
+    """How far log-attention falls over the nearest FAR tokens, in words."""
+    curve = one.portrait.curve
+    far = min(FAR, curve.shape[2] // 2)
+    falls = (curve[..., 1] - curve[..., far]).ravel()
+    least, middle, most = (portray.number(v, 1) for v in np.quantile(falls, (0, 0.5, 1)))
+    return (
+        f"- **{one.name}**: from distance 1 to {far} log-attention falls by {middle} nats in the "
+        f"median head ({least} to {most})."
+    )
+
+
+def _made(sitters: Sequence[Sitter]) -> str:
+    commands = list(dict.fromkeys(one.command for one in sitters if one.command))
+    return "".join(f" Made by `{command}`." for command in commands)
+
+
+def scatter(sitters: Sequence[Sitter]) -> None:
+    """Nominal against measured slopes, where an encoding sets them; those of others in words."""
+    st.subheader("Slopes", anchor=False)
+    sides = [_slopes(one) for one in sitters if one.portrait.nominal.any()]
+    st.markdown("\n".join(_said(one) for one in sitters))
+    for side in sides:
+        spec = slopes.build(side)
+        draw.charts(spec, key=f"decay_slopes_{side.name}", height=380)
+        st.caption(spec.caption)
+    if not sides:
+        st.info("None of these encodings sets a slope: choose ALiBi to see nominal and measured.")
+    portray_how.show("slopes")
+
+
+def _slopes(one: Sitter) -> slopes.Side:
+    p = one.portrait
+    found = [slope.compare(p.slope[:, i], p.nominal) for i in range(p.slope.shape[1])]
+    relative = np.abs(np.stack([f.relative for f in found]))
+    return slopes.Side(
+        one.name,
+        one.accent,
+        p.nominal,
+        np.stack([f.value for f in found]),
+        np.stack([f.low for f in found]),
+        np.stack([f.high for f in found]),
+        float(np.nanmedian(relative)),
+        p.texts,
+        p.length,
+    )
+
+
+def _said(one: Sitter) -> str:
+    rows = portray.statistics(one)
+    if one.portrait.nominal.any():
+        off = rows.slope_error.abs()
+        worst = rows.loc[off.idxmax()]
+        return (
+            f"- **{one.name}**: measured and nominal slope differ by "
+            f"{portray.percent(off.median(), 1)} in the median head, at most by "
+            f"{portray.percent(off.max())} (layer {worst.layer}, head {worst['head']})."
+        )
+    level = int(((rows.slope_low <= 0) & (rows.slope_high >= 0)).sum())
+    return (
+        f"- **{one.name}** sets no slope: a straight line through its curves falls by "
+        f"{-rows.slope.median():.4f} nats per token in the median head; in {level} of {len(rows)} "
+        "heads the 95 % interval holds 0."
+    )

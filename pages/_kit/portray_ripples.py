@@ -1,0 +1,116 @@
+"""Ripples of Decay: spectra with RoPE's wavelengths marked, and which frequencies heads use."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import streamlit as st
+
+from pages._kit import (
+    draw,
+    portray,
+    portray_control,
+    portray_controls,
+    portray_how,
+    portray_stairs,
+)
+from pages._kit.portray import Sitter
+from viz_core.catalogue import Checkpoint
+from viz_core.errors import LengthError
+from viz_core.figures import frequency_use, spectra
+from viz_core.signatures import pairs, spectrum
+
+BASE, PAIRS = 10_000.0, 16  # plain RoPE, for encodings that have no frequencies of their own
+
+
+def theta(one: Sitter) -> np.ndarray:
+    """The frequencies that are tested on this checkpoint, radians per token: its own, or RoPE's."""
+    own = one.portrait.theta
+    return own if len(own) else BASE ** (-np.arange(PAIRS) / PAIRS)
+
+
+def swings(sitters: Sequence[Sitter], place: tuple[int, int]) -> None:
+    """Spectra of a layer's heads, and how much RoPE's own frequencies explain in every head."""
+    st.subheader("Ripples", anchor=False)
+    st.markdown("\n".join(_said(one) for one in sitters))
+    _draw(sitters, place, "decay_spectra")
+    portray_stairs.grid(sitters, "ripple", "ripple_p", "explained {:.3f}, p {:.3f}")
+    st.caption(
+        "Share of the detrended curve that RoPE's frequencies explain (adjusted R²), by layer "
+        f"(rows) and head (columns); bold: p ≤ {portray.CLEAR:g} against random frequencies."
+    )
+    portray_how.show("ripples")
+
+
+def _said(one: Sitter) -> str:
+    own = len(one.portrait.theta) > 0
+    what = (
+        "ripple at RoPE's frequencies" if own else "ripple at plain RoPE's frequencies, not theirs"
+    )
+    return portray_stairs.passed(one, "ripple", what, "R² is")
+
+
+def _draw(sitters: Sequence[Sitter], place: tuple[int, int], key: str) -> None:
+    sides = []
+    for one in sitters:
+        p = one.portrait
+        try:
+            found = spectrum.spectrum(p.curve[place[0]], p.pairs, theta(one))
+        except LengthError as error:
+            st.info(f"{one.name}: {error}")
+            continue
+        row = portray.row(one, place)
+        words = f"R² {row.ripple:.2f} (p {row.ripple_p:.3f})"
+        sides.append(
+            spectra.Side(
+                one.name,
+                one.accent,
+                found.frequency,
+                found.amplitude,
+                theta(one),
+                words,
+                p.texts,
+                p.length,
+            )
+        )
+    if sides:
+        marked = (
+            "RoPE's wavelengths, under each panel's own setting; plain RoPE's where it has none"
+        )
+        spec = spectra.build(sides, *place, marked)
+        draw.charts(spec, key=key, height=340, across=3)
+        st.caption(spec.caption)
+
+
+def rotation(
+    sitters: Sequence[Sitter], checkpoint: Checkpoint | None, place: tuple[int, int]
+) -> None:
+    """Which frequencies heads use, and whether ripples follow them; for `sitters` that rotate.
+
+    The control runs `checkpoint`. Raises AtlasError where its texts or its length won't do.
+    """
+    left, right = st.columns(2, gap="medium")
+    with left:
+        _use(sitters, place)
+    moved = list[Sitter]()
+    if checkpoint is not None:
+        with right:
+            moved = portray_control.show(portray_controls.state(), checkpoint)
+    if moved:
+        _draw(moved, place, "decay_control_spectra")
+
+
+def _use(sitters: Sequence[Sitter], place: tuple[int, int]) -> None:
+    sides = []
+    for one in sitters:
+        p, (layer, head) = one.portrait, place
+        used = pairs.use(p.query_norm[layer], p.key_norm[layer], p.theta, p.trained)
+        share = float(used.incomplete[head])
+        about = (p.trained, share, used.incomplete_even, p.texts, p.length)
+        sides.append(
+            frequency_use.Side(one.name, one.accent, used.share, used.even, p.theta, *about)
+        )
+    spec = frequency_use.build(sides, *place)
+    draw.charts(spec, key="decay_use", height=340, across=1)
+    st.caption(spec.caption)

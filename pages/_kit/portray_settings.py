@@ -1,0 +1,44 @@
+"""The settings that the weights can be run under: which there are to choose from, and in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from viz_core import encodings, variants
+from viz_core.catalogue import Checkpoint
+from viz_core.errors import AtlasError
+
+OFF = "off"  # everyone's: the same weights without their encoding
+PRESETS = {  # by encoding
+    "rope": (
+        *("linear:4", "linear:2", "linear:8", "ntk:2", "ntk:4", "ntk:8", "yarn:4", "llama3:4"),
+        *("dynamic", "theta:1000", "theta:50000", "theta:500000"),
+    ),
+    "alibi": ("exponent:4", "exponent:6", "exponent:10", "exponent:12"),
+}
+
+
+def choices(checkpoints: Iterable[Checkpoint]) -> list[str]:
+    """The settings that some of `checkpoints` can have, those that change the most in use first."""
+    kinds = dict.fromkeys(c.config.encoding for c in checkpoints)
+    return [*(s for kind in kinds for s in PRESETS.get(kind, ())), OFF]
+
+
+def fits(checkpoint: Checkpoint, setting: str) -> bool:
+    """Whether `setting` is one of this checkpoint's encoding, within its range."""
+    c = checkpoint.config
+    try:
+        variants.parameters(c.encoding, setting, c.length, c.length)
+    except AtlasError:
+        return False
+    return True
+
+
+def words(setting: str, whole: bool = True) -> str:
+    """ "RoPE, PI s = 4", or less than `whole`, where the encoding is clear, "PI s = 4"."""
+    if setting == OFF:
+        return "positions off"
+    kind = setting.partition(":")[0]
+    encoding = variants.PARAMETERS[kind][0] if kind in variants.PARAMETERS else "rope"
+    title = variants.title(encoding, setting)
+    return title if whole else title.removeprefix(f"{encodings.get(encoding).name}, ")
