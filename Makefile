@@ -13,7 +13,7 @@ APP := .venv/.app-installed
 DEV := .venv/.dev-installed
 PEERS := .venv-peers/.installed
 
-.PHONY: help app test lint corpus checkpoints results bench peers browser clean
+.PHONY: help app test lint corpus checkpoints results gallery bench peers browser clean
 .DELETE_ON_ERROR:
 
 help:
@@ -23,6 +23,7 @@ help:
 	@echo "make corpus       the training text, into corpus/"
 	@echo "make checkpoints  train the shipped checkpoints that are missing ($(ENCODINGS))"
 	@echo "make results      the shipped tables of losses and more, from the checkpoints (an hour)"
+	@echo "make gallery      docs/gallery: the figures for papers, from checkpoints and tables"
 	@echo "make bench        what is fast, against whom, on this machine (a quarter of an hour)"
 	@echo "make peers        other tools for make bench to measure, into .venv-peers"
 	@echo "make clean        remove caches and test results (.venv, corpus and checkpoints stay)"
@@ -87,6 +88,9 @@ results: corpus
 	$(PY) -m benchmarks.costs $(TO)/costs.csv
 	$(PY) -m viz_core card
 	$(PY) -m viz_core findings
+
+gallery: corpus
+	$(PY) -m viz_core figure --gallery docs/gallery
 
 # Writes docs/benchmarks.*; a small version that writes nothing: make bench ARGS=--quick
 bench: $(DEV)

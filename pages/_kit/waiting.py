@@ -52,9 +52,7 @@ class Waiting:
         self._bar.progress(done, f"Computing {name}: {int(100 * done)} %{left(done, seconds)}")
 
     def _drawn(self) -> DeltaGenerator:
-        with self._place.container(
-            horizontal=True, vertical_alignment="center", gap="medium", key="waiting"
-        ):
+        with self._place.container(horizontal=True, vertical_alignment="center", gap="medium"):
             bar = st.container().empty()
             if self._cancel:
                 st.button("Cancel", key="cancel", on_click=self._cancel)

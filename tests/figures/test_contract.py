@@ -7,10 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tests.figures import decay_examples, paper_examples
 from viz_core.figures import (
     all_figures,
     attention_maps,
     decay_curves,
+    encoding_atlas,
+    encoding_parts,
     extrapolation,
     head_wall,
     mechanism,
@@ -96,7 +99,16 @@ def build(name: str) -> FigureSpec:
     if name == "reported":
         side = reported.Side("Reported", (reported_series(),))
         return reported.build([side, replace(side, own=True)], "Of these texts.")
-    raise AssertionError(f"a new figure, {name}, needs its example here")
+    if name == "encoding-atlas":
+        law = -np.outer([0.5, 0.25], np.arange(24.0))
+        side = encoding_atlas.Side("one", "alibi", 12, 24, 0, window(heads=1), law, "the bias")
+        return encoding_atlas.build([side] * 2)
+    if name == "encoding-parts":
+        waves = 2.0 ** -np.arange(4.0)
+        return encoding_parts.build(encoding_parts.Waves(waves, waves, 12))
+    examples = decay_examples.EXAMPLES | paper_examples.EXAMPLES
+    assert name in examples, f"a new figure, {name}, needs its example here"
+    return examples[name]()
 
 
 @pytest.mark.parametrize("name", list(all_figures()))

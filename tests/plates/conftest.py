@@ -1,0 +1,34 @@
+"""Plates drawn once for all tests: from shipped tables and portraits, or from a short text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+import pytest
+
+from viz_core import plates
+from viz_core.export import Export
+from viz_core.export.target import Target
+
+SHORT = {"text": "random", "texts": 2, "length": 128}  # needs no corpus
+GIVEN = {"staircase-ripples": SHORT, "head-wall": SHORT}
+Drawn = Callable[..., Export]
+
+
+@pytest.fixture(scope="session")
+def drawn(own_store: None) -> Drawn:
+    """A plate's export for a target, drawn once with options that take no time."""
+
+    @cache
+    def plot(name: str) -> plates.Plot:
+        plate = plates.get(name)
+        return plate.draw({**plate.options, **GIVEN.get(name, {})}, lambda done: None)
+
+    def export(name: str, target: Target = Target()) -> Export:  # noqa: B008
+        kept = plot(name)
+        plate = plates.get(name)
+        known = plates.Plate(plate.id, plate.title, plate.options, lambda options, done: kept)
+        return known.export(GIVEN.get(name, {}), target)
+
+    return export

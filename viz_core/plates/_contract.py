@@ -1,0 +1,72 @@
+"""What a plate is: options with their defaults, and a function from them to a figure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from viz_core.errors import UsageError
+from viz_core.export import Export, data
+from viz_core.export.provenance import Facts, Provenance, Source, digest
+from viz_core.export.target import Target
+from viz_core.figures.spec import FigureSpec
+from viz_core.progress import Progress, ignore
+from viz_core.render import paper
+
+Options = Mapping[str, Any]  # values are words, whole numbers, lists of either, or None
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A figure, the files and texts it was made from, and how: what its provenance says."""
+
+    spec: FigureSpec
+    sources: tuple[Source, ...]
+    facts: Facts
+
+
+@dataclass(frozen=True)
+class Plate:
+    """A figure that is made from checkpoints or tables.
+
+    `options` holds every option that it takes, by the names of the command line, with its default;
+    None stands for what the checkpoint says. `draw` gets a value for each. `examples` are what the
+    gallery shows of it: options by the name of the example.
+    """
+
+    id: str
+    title: str
+    options: Options
+    draw: Callable[[Options, Progress], Plot]
+    examples: Mapping[str, Options] = field(default_factory=dict)
+
+    def export(
+        self,
+        given: Options,
+        target: Target,
+        name: str = "",
+        dpi: float = paper.DPI,
+        progress: Progress = ignore,
+    ) -> Export:
+        """The figure with the options `given` (None: not given), ready to be written as `name`.
+
+        Raises UsageError for options that it doesn't take, and as `draw` does.
+        """
+        wanted = {option: value for option, value in given.items() if value is not None}
+        unknown = [option for option in wanted if option not in self.options]
+        if unknown:
+            raise UsageError(
+                f"Expected options of {self.id} among {_listed(self.options)}; got "
+                f"{_listed(unknown)}."
+            )
+        target.sheet()  # raises before any work
+        chosen = {**self.options, **wanted}
+        plot = self.draw(chosen, progress)
+        arrays = digest(data.arrays(plot.spec))
+        source = Provenance(self.id, chosen, asdict(target), plot.sources, plot.facts, arrays)
+        return Export(plot.spec, self.title, name or self.id, target, source, dpi)
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(f"--{name.replace('_', '-')}" for name in names)

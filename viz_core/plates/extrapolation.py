@@ -1,0 +1,60 @@
+"""Losses by length from the shipped tables, as trained or under other settings."""
+
+from __future__ import annotations
+
+from viz_core import texts
+from viz_core.export.provenance import Facts
+from viz_core.figures import extrapolation
+from viz_core.perplexity.protocols import PROTOCOLS
+from viz_core.plates import _gathered, _tables
+from viz_core.plates._contract import Options, Plate, Plot
+from viz_core.progress import Progress
+
+NAMES = {
+    "fixed-targets": "Fixed targets",
+    "non-overlapping": "Non-overlapping",
+    "sliding-window": "Sliding window",
+}
+TEXTS = {texts.HELD_OUT: "held-out English", texts.MANUAL: "Python's manual"}
+
+
+def draw(options: Options, progress: Progress) -> Plot:
+    """One protocol alone: each is another quantity. Raises AtlasError where there are no rows."""
+    protocol: str = options["protocol"]
+    text: str = options["text"]
+    measure: extrapolation.Measure = options["measure"]
+    settings = ["" if s == "none" else s for s in options["scaling"]]
+    series = _tables.losses(protocol, text, options["checkpoints"], settings)
+    spec = extrapolation.build(
+        series, NAMES[protocol], PROTOCOLS[protocol], TEXTS.get(text, text), measure
+    )
+    progress(1.0)
+    facts: Facts = {
+        "trained_length": series[0].trained_length,
+        "lengths": sorted({int(n) for s in series for n in s.length}),
+        "protocol": PROTOCOLS[protocol],
+        "measure": measure,
+        "interval": "95 % bootstrap over documents",
+    }
+    return Plot(spec, _tables.of_tables("perplexity"), facts)
+
+
+PLATE = Plate(
+    "extrapolation",
+    "Losses by length",
+    {
+        "checkpoints": list(_gathered.ORDER),
+        "scaling": ["none"],
+        "protocol": "fixed-targets",
+        "measure": "perplexity",
+        "text": texts.HELD_OUT,
+    },
+    draw,
+    {
+        "extrapolation": {},
+        "extrapolation-rope": {
+            "checkpoints": ["rope"],
+            "scaling": ["none", "linear:fit", "ntk:fit", "dynamic", "yarn:fit"],
+        },
+    },
+)

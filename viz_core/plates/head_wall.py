@@ -1,0 +1,68 @@
+"""The wall: every layer's and head's map of one checkpoint."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from viz_core import texts, variants
+from viz_core.errors import UsageError
+from viz_core.export.provenance import Facts
+from viz_core.figures import head_wall
+from viz_core.plates import _gathered
+from viz_core.plates._contract import Options, Plate, Plot
+from viz_core.progress import Progress
+
+PIXELS = 128  # cells on a side of a map that is about half an inch wide
+WORDS = {
+    "log": "geometric mean of attention over the texts",
+    "centred": "mean over the texts of log-attention less each row's mean",
+    "probability": "attention in one text",
+}
+
+
+def draw(options: Options, progress: Progress) -> Plot:
+    """One checkpoint, one view. Raises UsageError for several."""
+    chosen = _gathered.checkpoints(options["checkpoints"])
+    if len(chosen) != 1:
+        raise UsageError(f"Expected one of --checkpoints for a wall; got {len(chosen)}.")
+    checkpoint, view = chosen[0], options["view"]
+    config = checkpoint.config
+    length = options["length"] or config.length
+    count = 1 if view == "probability" else options["texts"]
+    some = _gathered.passages(options["text"], length, count, checkpoint)
+    windows = _gathered.maps(checkpoint, some, view, PIXELS, progress)
+    spec = head_wall.build(windows, config.encoding, config.length)
+    about = f"All heads of a model with {variants.title(config.encoding)}, layer by layer. "
+    caption = about + spec.caption
+    wall = f"A wall of {config.layers} by {config.heads} maps. {caption}"
+    spec = replace(spec, caption=caption, alt=wall)  # not the title of each
+    facts: Facts = {
+        "length": length,
+        "trained_length": config.length,
+        "texts": count,
+        "layers": list(range(1, config.layers + 1)),
+        "heads": list(range(1, config.heads + 1)),
+        "normalisation": "softmax over all keys that are not after the query",
+        "maps": WORDS[view],
+        "cell": windows[0].cell,
+    }
+    sources = (
+        _gathered.of_checkpoint(checkpoint),
+        *_gathered.of_texts(options["text"], [p.sha256 for p in some]),
+    )
+    return Plot(spec, sources, facts)
+
+
+PLATE = Plate(
+    "head-wall",
+    "Every head of a checkpoint",
+    {
+        "checkpoints": ["rope"],
+        "view": "log",
+        "length": None,
+        "text": texts.HELD_OUT,
+        "texts": 42,
+    },
+    draw,
+    {"head-wall": {}, "head-wall-alibi": {"checkpoints": ["alibi"]}},
+)

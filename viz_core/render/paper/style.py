@@ -1,0 +1,94 @@
+"""The look of figures on paper, as matplotlib calls it: type, lines and what files hold.
+
+STIX is the Times-like face that matplotlib ships; it is embedded as TrueType (Type 42), since many
+venues refuse the Type 3 of matplotlib's default. Nothing of a person's own matplotlibrc counts.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.font_manager import FontProperties
+from matplotlib.textpath import text_to_path
+
+INK, FAINT = "#1D2129", "#E3E2DC"
+AXIS, GRID, DOTTED = 0.5, 0.4, 0.6  # widths of lines, points
+STRONG, PLAIN, LAW = 1.1, 0.6, 0.5
+FACE = "STIXGeneral"
+
+RC = {
+    "font.family": [FACE],
+    "mathtext.fontset": "stix",
+    "text.hinting": "none",  # letters are as wide in what is measured as in what is printed
+    "pdf.fonttype": 42,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "attention-atlas",  # equal figures are equal files
+    "pgf.rcfonts": False,  # the document's own fonts
+    "axes.linewidth": AXIS,
+    "axes.edgecolor": INK,
+    "axes.labelcolor": INK,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "text.color": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "xtick.major.size": 2.0,
+    "ytick.major.size": 2.0,
+    "xtick.major.width": AXIS,
+    "ytick.major.width": AXIS,
+    "xtick.major.pad": 2.0,
+    "ytick.major.pad": 2.0,
+    "axes.labelpad": 2.0,
+    "lines.solid_capstyle": "round",
+    "lines.dash_capstyle": "butt",
+}
+# What to draw with, and in which window, stays as it is.
+_ELSEWHERE = ("backend", "interactive", "toolbar", "webagg", "tk", "savefig.directory", "date")
+
+# matplotlib reads its settings from one dictionary of the process, while it draws too.
+_ONE_AT_A_TIME = threading.RLock()
+
+
+@contextmanager
+def settings(text: float) -> Iterator[None]:
+    """matplotlib's settings for type of `text` points; threads wait for each other."""
+    default = {k: v for k, v in mpl.rcParamsDefault.items() if not k.startswith(_ELSEWHERE)}
+    sizes = dict.fromkeys(
+        ("font.size", "axes.labelsize", "xtick.labelsize", "ytick.labelsize"), text
+    )
+    wanted: dict[Any, Any] = {**default, **RC, **sizes}
+    with _ONE_AT_A_TIME, mpl.rc_context(wanted):
+        yield
+
+
+def width(text: str, size: float, bold: bool = False) -> float:
+    """How wide one line of `size` points is, points."""
+    face = FontProperties(family=FACE, size=size, weight="bold" if bold else "normal")
+    found, _, _ = text_to_path.get_text_width_height_descent(text, face, False)
+    return float(found)
+
+
+def lines(text: str, size: float, room: float, bold: bool = False) -> list[str]:
+    """`text` broken between words into lines of at most `room` points, where words let it."""
+    found: list[str] = []
+    for word in text.split():
+        longer = f"{found[-1]} {word}" if found else word
+        if found and width(longer, size, bold) <= room:
+            found[-1] = longer
+        else:
+            found.append(word)
+    return found
+
+
+def typeset(label: str) -> str:
+    """A tick's label with minus signs where it has hyphens: −12, 1e−3."""
+    return _MINUS.sub("−", label)
+
+
+_MINUS = re.compile(r"-(?=\d)")
