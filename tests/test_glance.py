@@ -27,7 +27,7 @@ def made(encoding: str, n: int, q: torch.Tensor | None = None, k: torch.Tensor |
 @pytest.mark.parametrize("cells", [1, kernels.BLOCK_CELLS])
 def test_of_uniform_attention(cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernels, "BLOCK_CELLS", cells)
-    n = 60  # fewer than QUERIES: all queries from SINK + 1 on
+    n = 36  # fewer than QUERIES: all queries from SINK + 1 on
     found = glance.rows(made("nope", n), 0)
     middle = np.sort(np.arange(SINK + 1, n))[(n - SINK - 2) // 2]  # the lower median
     np.testing.assert_allclose(found["entropy"], 1, atol=1e-6)
@@ -38,14 +38,15 @@ def test_of_uniform_attention(cells: int, monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_reach_of_alibis_bias_doubles_from_head_to_head() -> None:
     found = glance.rows(made("alibi", 2048), 0)["reach"]
-    slope, keys = 2.0 ** -np.arange(1, 9), 1 + (SINK + 1 + 2047) // 2  # of the middle query
+    queries = np.linspace(SINK + 1, 2047, glance.QUERIES).round()
+    slope, keys = 2.0 ** -np.arange(1, 9), 1 + queries[(glance.QUERIES - 1) // 2]  # the median's
     nominal = -np.log(1 - 0.9 * (1 - np.exp(-slope * keys))) / slope
     np.testing.assert_allclose(found, np.ceil(nominal), atol=2)
     np.testing.assert_allclose(found[1:7] / found[:6], 2, rtol=0.15)
 
 
 def test_of_a_head_that_looks_at_the_first_key_alone() -> None:
-    n = 64
+    n = 36  # fewer than QUERIES, as above
     q, k = torch.zeros(2, 8, n, 16)
     q[..., 0], k[:, 0, 0] = 40, 40
     found = glance.rows(made("nope", n, q, k), 0)

@@ -54,7 +54,8 @@ def pool(
                 continue
             end = columns[0] + math.ceil((b - columns[0]) / cell) * cell  # later keys are masked
             seen = columns[0], min(columns[1], end)
-            found = (_largest if largest else _sums)(some, (a, b), seen, cell) * LN2
+            found = (_largest if largest else _sums)(some, (a, b), seen, cell).mul_(LN2)
+            found = found.transpose(1, 2).flip(1)  # [head, row, column]
             top = (a - rows[0]) // cell
             place = out[h : h + at_once, top : top + found.shape[1], : found.shape[2]]
             # whole cells, or a part of tall ones, which come in several groups
@@ -129,7 +130,7 @@ def take(trace: Trace, layer: int, heads: Sequence[int]) -> Heads:
 
 
 def _sums(heads: Heads, rows: Range, columns: Range, cell: int) -> Tensor:
-    """log2 of the sums over the cells of one group of queries: [head, row, column].
+    """log2 of the sums over the cells of one group of queries: as `_tiles`.
 
     A cell's anchor is the bias at its smallest distance. Without it, far cells of a steep ALiBi
     head, e^-1000 and less, would be zeros in float32.
@@ -137,18 +138,18 @@ def _sums(heads: Heads, rows: Range, columns: Range, cell: int) -> Tensor:
     (a, b), (c, d) = rows, columns
     end = torch.arange(c + cell, d + cell, cell, device=heads.k.device)
     near = (a + 1 - end).clamp(min=0)
-    anchor = heads.strip[:, heads.k.shape[1] - 1 - near]
+    anchor = heads.strip[:, heads.k.shape[1] - 1 - near]  # [head, column]
     heads.k[:, c:d, -1] = -anchor.repeat_interleave(cell, dim=1)[:, : d - c]
     total = _tiles(heads, rows, columns, cell, _added)
     tall = min(cell, b - a)
-    last = torch.arange(a + tall, b + tall, tall, device=end.device)[:, None]
-    if bool(((total < SMALLEST) & (last > end - cell)).any()):
-        return _tiles(heads, rows, columns, cell, _added_in_logs) + anchor[:, None]
-    return total.log2() + anchor[:, None]
+    last = torch.arange(a + tall, b + tall, tall, device=end.device).flip(0)
+    if bool(((total < SMALLEST) & (last > (end - cell)[:, None])).any()):
+        return _tiles(heads, rows, columns, cell, _added_in_logs) + anchor[..., None]
+    return total.log2_().add_(anchor[..., None])
 
 
 def _largest(heads: Heads, rows: Range, columns: Range, cell: int) -> Tensor:
-    """log2 of the largest A in the cells of one group of queries: [head, row, column]."""
+    """log2 of the largest A in the cells of one group of queries: as `_tiles`."""
     return _tiles(heads, rows, columns, cell, lambda y: y.amax(2).amax(-1))
 
 
@@ -156,14 +157,14 @@ def _tiles(
     heads: Heads, rows: Range, columns: Range, cell: int, reduce: Callable[[Tensor], Tensor]
 ) -> Tensor:
     """`reduce` over the cells of each tile, [head, column, key in cell, row, query in cell] to
-    [head, column, row]; put together as [head, row, column]."""
+    [head, column, row]; put together, the last row first."""
     queries = rows[1] - rows[0]
     size = (-1, min(cell, queries))
     parts = []
     for c, d in spans(columns, cell, max(cell, _room(heads.k) // (queries * len(heads.k)))):
         tile = heads.logits(rows, (c, d))
         parts.append(reduce(tile.unflatten(2, size).unflatten(1, (-1, min(cell, d - c)))))
-    return torch.cat(parts, dim=1).transpose(1, 2).flip(1)
+    return torch.cat(parts, dim=1)
 
 
 def _added(logits: Tensor) -> Tensor:

@@ -118,7 +118,7 @@ def row_means(trace: Trace, layer: int, sink: int = SINK) -> Tensor:
 
     The first `sink` queries have no such key: theirs is the mean over all keys they see.
     """
-    row = _row_sums(trace, layer, sink)
+    row = _along_rows(*_late(trace, layer, sink), trace.scale)
     late = row / torch.arange(1, row.shape[1] + 1, device=row.device)
     lse = trace.layers[layer].lse
     start = trace.log_attention(layer, (0, sink), (0, sink), slice(None)).tril()
@@ -196,8 +196,8 @@ def _sums(trace: Trace, layer: int, sink: int) -> tuple[Tensor, Tensor]:
 
     Both have N - sink entries, float64. Row constants (lse) are left out: the fit removes them.
     """
-    row = _row_sums(trace, layer, sink)
     q, late, bias = _late(trace, layer, sink)
+    row = _along_rows(q, late, bias, trace.scale)
     n, size = trace.length, bias.shape[-1]
     spectrum = torch.zeros(len(q), n + 1, dtype=torch.complex128, device=q.device)
     for h in range(len(q)):  # one head at a time: the transforms are the largest arrays here
@@ -208,10 +208,10 @@ def _sums(trace: Trace, layer: int, sink: int) -> tuple[Tensor, Tensor]:
     return trace.scale * diagonal + pairs * bias, row
 
 
-def _row_sums(trace: Trace, layer: int, sink: int) -> Tensor:
-    """The sum of each row's logits over keys from `sink` on: [head, m], m = query - sink >= 0."""
-    q, late, bias = _late(trace, layer, sink)
-    return trace.scale * (q * late.cumsum(dim=1)).sum(-1)[:, sink:] + bias.cumsum(dim=-1)
+def _along_rows(q: Tensor, late: Tensor, bias: Tensor, scale: float) -> Tensor:
+    """The sum of each row's logits over the keys that `_late` left: [head, m], m = query - sink."""
+    size = bias.shape[-1]
+    return scale * (q * late.cumsum(dim=1)).sum(-1)[:, -size:] + bias.cumsum(dim=-1)
 
 
 def _late(trace: Trace, layer: int, sink: int) -> tuple[Tensor, Tensor, Tensor]:

@@ -17,7 +17,7 @@ from viz_core.signatures import trend
 from viz_core.trace import Trace
 from viz_core.types import SINK, Curve
 
-QUERIES = 64
+QUERIES = 32
 SHARE = 0.9  # of a query's attention, within the reach
 
 Array = npt.NDArray[np.float64]
