@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -100,6 +101,14 @@ def write_tables(folder: Path) -> None:
     scores |= {"induction": 0.2, "induction_baseline": 0.03, "loss_1_15": 4.4, "loss_256_511": 4.0}
     probes = [{"checkpoint": e, "encoding": e, **scores, "passed": e != "nope"} for e in SLOPES]
     results.write(folder / "probes.csv", "python -m viz_core probes --made-up", probes)
+
+
+@pytest.fixture(autouse=True)
+def own_main() -> Iterator[None]:
+    """Streamlit puts the page in the place of `__main__`, which processes started later read."""
+    kept = sys.modules["__main__"]
+    yield
+    sys.modules["__main__"] = kept
 
 
 @pytest.fixture
