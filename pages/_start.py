@@ -1,4 +1,4 @@
-"""What the server does beside waiting for its first visitor: it makes the first view ready."""
+"""What the server does beside waiting for its first visitor: it makes first views ready."""
 
 from __future__ import annotations
 
@@ -10,17 +10,18 @@ from typing import Any
 
 @asynccontextmanager
 async def lifespan(app: Any) -> AsyncIterator[None]:
-    """Starts computing the first view; who comes before it is done sees its progress instead."""
-    threading.Thread(target=_warm, name="first view", daemon=True).start()
+    """Starts computing first views; who comes before they are done sees progress instead."""
+    threading.Thread(target=_warm, name="first views", daemon=True).start()
     yield
 
 
 def _warm() -> None:
     # imported here: the server answers at once, and torch takes seconds
-    from pages import compare
+    from pages import compare, decay
     from viz_core.errors import AtlasError
 
     try:
         compare.prepare()
+        decay.prepare()
     except AtlasError as error:  # nothing shipped, or damaged: the page will say it too
         print(f"Attention Atlas starts without its first view: {error}")

@@ -37,6 +37,12 @@ PAGE = Page(
 )
 
 
+def prepare() -> None:
+    """Computes the first view's statistics ahead of any visitor. Raises AtlasError."""
+    for one in portray.shipped(DecayState().chosen, cached.checkpoints()[0]):
+        portray.statistics(one)
+
+
 def main() -> None:
     st.title("Decay", anchor=False)
     shipped, damaged = cached.checkpoints()

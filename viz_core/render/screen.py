@@ -27,19 +27,21 @@ def chart(panel: Chart, dark: bool = False, height: int = 360) -> go.Figure:
         if line.band is not None:
             figure.add_trace(_band(line, FILL if bands < 3 else FILL_OF_MANY, dark))
         figure.add_trace(_curve(line, panel.read, dark))
-    words = {"showarrow": False, "xanchor": "left", "font": {"size": 12, "color": ink}}
+    # marks and their words go in at once: plotly checks all of them again for each that is added
+    words = {"showarrow": False, "xanchor": "left", "font": {"size": 12, "color": ink}, "xshift": 4}
+    dotted = {"type": "line", "line": {"color": ink, "width": 1, "dash": "dot"}}
     height_of_words = 0.99 if panel.marks_on_top else 0.02
+    shapes, notes = list[dict[str, Any]](), list[dict[str, Any]]()
     for place, text in panel.marks:
         if panel.x.range and panel.x.range[0] < place < panel.x.range[1]:
-            figure.add_vline(x=place, line={"color": ink, "width": 1, "dash": "dot"})
-            figure.add_annotation(
-                x=_at(panel.x, place), y=height_of_words, yref="paper", text=text, xshift=4, **words
-            )
+            ends = {"x0": place, "x1": place, "y0": 0, "y1": 1, "yref": "y domain"}
+            shapes.append(dotted | ends)
+            at = {"x": _at(panel.x, place), "y": height_of_words, "yref": "paper"}
+            notes.append(words | at | {"text": text})
     for place, text in panel.levels:
-        figure.add_hline(y=place, line={"color": ink, "width": 1, "dash": "dot"})
-        figure.add_annotation(
-            x=0.0, xref="paper", y=_at(panel.y, place), text=text, xshift=4, yshift=9, **words
-        )
+        shapes.append(dotted | {"y0": place, "y1": place, "x0": 0, "x1": 1, "xref": "x domain"})
+        at = {"x": 0.0, "xref": "paper", "y": _at(panel.y, place), "yshift": 9}
+        notes.append(words | at | {"text": text})
     axis = {
         "gridcolor": faint,
         "zeroline": False,
@@ -52,12 +54,12 @@ def chart(panel: Chart, dark: bool = False, height: int = 360) -> go.Figure:
     }
     figure.update_xaxes(**axis, **_scale(panel.x))
     figure.update_yaxes(**axis, **_scale(panel.y))
-    for label in _ends(panel, height, dark):
-        figure.add_annotation(label)
     longest = max((len(line.label) for line in panel.lines), default=0)
     figure.update_layout(
         template="none",
         height=height,
+        shapes=shapes,
+        annotations=notes + _ends(panel, height, dark),
         margin={
             "l": LEFT + 7 * max(0, _widest(panel.y) - 3),
             "r": max(RIGHT, round(16 + LETTER * longest)),
