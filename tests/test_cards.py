@@ -100,6 +100,10 @@ def test_a_card_says_what_the_data_say(one: Checkpoint) -> None:
     assert sum(p.numel() for p in one.load().parameters()) == 2_208
 
 
+def with_facts(checkpoint: Checkpoint, facts: dict[str, Any]) -> Checkpoint:
+    return replace(checkpoint, description=replace(checkpoint.description, facts=facts))
+
+
 def leaves(value: Any, *path: str) -> Iterator[tuple[str, ...]]:
     if isinstance(value, dict):
         for name in value:
@@ -120,7 +124,7 @@ def test_another_fact_is_another_card(one: Checkpoint, path: tuple[str, ...]) ->
             return {**value, path[0]: change(value[path[0]], path[1:])}
         return value + "c3" if isinstance(value, str) else value * 3 + 1
 
-    assert whole(replace(one, facts=change(FACTS, path))) != whole(one)
+    assert whole(with_facts(one, change(FACTS, path))) != whole(one)
 
 
 @pytest.mark.parametrize("encoding", all_encodings())
@@ -151,7 +155,7 @@ def test_no_number_is_typed_into_the_text() -> None:
 
 
 def test_without_tables_and_log_their_parts_are_left_out(one: Checkpoint) -> None:
-    bare = cards.card(replace(one, facts={}))
+    bare = cards.card(with_facts(one, {}))
     for title in ("## Losses", "## What it was trained on", "## Has it", "language", "None", "nan"):
         assert title not in bare, title
     assert "## How to open it" in bare and "## What it is not for" in bare
@@ -189,7 +193,7 @@ def test_a_gate_that_is_not_passed_or_not_known(one: Checkpoint) -> None:
 
 
 def test_another_text_is_not_said_to_be_ours(one: Checkpoint) -> None:
-    other = replace(one, facts=FACTS | {"corpus_sha256": "c3" * 32})
+    other = with_facts(one, FACTS | {"corpus_sha256": "c3" * 32})
     text = cards.card(other, LOG, shipped=False)
     assert "c3" * 32 in text
     for words in ("public domain", "Moby-Dick", "language:", "license:", "Apache", "../"):

@@ -11,7 +11,8 @@ import torch
 
 from viz_core import attention, cells, kernels
 from viz_core.encodings import Geometry, get
-from viz_core.trace import LayerTrace, Trace
+from viz_core.subject import LayerTrace
+from viz_core.trace import Trace
 from viz_core.types import Range
 
 N, HEADS, CHANNELS = 203, 3, 16
@@ -31,15 +32,15 @@ def made(
     strip = kernels.band(wide, n, torch.zeros((), dtype=torch.float64))
     _, lse = kernels.blocked(q.double(), k.double(), k.double(), strip, CHANNELS**-0.5)
     layer = LayerTrace(*(t.to(dtype) for t in (q, k, lse)))
-    return Trace((layer,), module.to(dtype), CHANNELS**-0.5)
+    return Trace.alike([layer], module.to(dtype), CHANNELS**-0.5)
 
 
 def dense(trace: Trace) -> npt.NDArray[np.float64]:
     """log A [head, query, key] in float64, without blocks."""
     q, k, _ = (t.double() for t in trace.layers[0])
     n = trace.length
-    logits = trace.scale * q @ k.transpose(-1, -2)
-    logits += kernels.cut(trace.strip.double(), (0, n), (0, n))
+    logits = trace.scores[0].scale * q @ k.transpose(-1, -2)
+    logits += kernels.cut(trace.strip(0).double(), (0, n), (0, n))
     return logits.log_softmax(-1).numpy()
 
 
@@ -71,7 +72,8 @@ def test_cells_of_any_tiling_equal_the_dense_map(
     trace = made(encoding)
     full = dense(trace)
     for cell in (2, 9, 100, 400):
-        found = cells.pool(trace, 0, rows, columns, cell, ALL, largest).numpy()
+        what = "largest" if largest else "sum"
+        found = cells.pool(trace, 0, rows, columns, cell, ALL, what).numpy()
         np.testing.assert_allclose(
             found, reduced(full, rows, columns, cell, largest), atol=2e-5, rtol=2e-7
         )

@@ -244,7 +244,7 @@ def test_decay_prints_fit_and_law_per_head(
         layer, head = c["layer"] - 1, c["head"] - 1
         parts = [decay.part(t, layer) for t in passes]
         curve = decay.by_distance(parts)
-        law = decay.law(parts, model.encoding, model.config.scale, len(curve.pairs))
+        law = decay.law(parts, passes[0].scores[layer], len(curve.pairs))
         assert law is not None
         np.testing.assert_allclose(c["curve"], curve.value[head], rtol=1e-5, atol=1e-6)
         np.testing.assert_allclose(c["law"], curve.aligned(law)[head], rtol=1e-5, atol=1e-6)
@@ -317,7 +317,8 @@ def test_list_shows_what_is_there(
 ) -> None:
     one = catalogue.find(str(tiny["rope"]))
     facts = {"validation_loss": 4.25, "loss_by_position": {"1-15": 5.5}, "tokens_seen": 8_000_000}
-    two = replace(catalogue.find(str(tiny["alibi"])), facts=facts)
+    two = catalogue.find(str(tiny["alibi"]))
+    two = replace(two, description=replace(two.description, facts=facts))
     monkeypatch.setattr(catalogue, "shipped", lambda: {"alibi": two, "rope": one})
     assert json.loads(cli("list", "--json")[1]) == [two.row(), one.row()]
     lines = cli("list")[1].splitlines()

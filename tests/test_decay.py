@@ -16,7 +16,8 @@ from viz_core.encodings._scalings import SCALINGS
 from viz_core.encodings.alibi import slopes
 from viz_core.errors import LengthError
 from viz_core.model import ModelConfig, Transformer
-from viz_core.trace import LayerTrace, Trace
+from viz_core.subject import LayerTrace
+from viz_core.trace import Trace
 from viz_core.types import SINK
 
 Array = npt.NDArray[np.float64]
@@ -43,7 +44,7 @@ def made(
 ) -> Trace:
     """The trace of one layer whose queries and keys [head, position, channel] are given."""
     _, lse = kernels.blocked(q, k, k, kernels.band(encoding, q.shape[1], q), scale)
-    return Trace((LayerTrace(q, k, lse),), encoding, scale)
+    return Trace.alike([LayerTrace(q, k, lse)], encoding, scale)
 
 
 def content(encoding: str, heads: int = 8, length: int = 512, seed: int = 0) -> Trace:
@@ -58,7 +59,7 @@ def parts(some: Iterable[Trace], layer: int = 0, sink: int = SINK) -> list[decay
 
 
 def law(trace: Trace, distances: int) -> Array | None:
-    return decay.law(parts([trace]), trace.encoding, trace.scale, distances)
+    return decay.law(parts([trace]), trace.scores[0], distances)
 
 
 def logs(trace: Trace, layer: int) -> Array:

@@ -10,7 +10,8 @@ import torch
 
 from viz_core import decay, glance, kernels
 from viz_core.encodings import Geometry, get
-from viz_core.trace import LayerTrace, Trace
+from viz_core.subject import LayerTrace
+from viz_core.trace import Trace
 from viz_core.types import SINK, Curve
 
 
@@ -21,7 +22,7 @@ def made(encoding: str, n: int, q: torch.Tensor | None = None, k: torch.Tensor |
     k = q if k is None else k
     strip = kernels.band(module, n, q)
     _, lse = kernels.blocked(q, k, k, strip, 0.25)
-    return Trace((LayerTrace(q, k, lse),), module, 0.25)
+    return Trace.alike([LayerTrace(q, k, lse)], module, 0.25)
 
 
 @pytest.mark.parametrize("cells", [1, kernels.BLOCK_CELLS])

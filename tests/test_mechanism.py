@@ -14,7 +14,8 @@ from viz_core.encodings import Geometry, PositionEncoding, Value
 from viz_core.encodings.rope import RoPE
 from viz_core.errors import LengthError
 from viz_core.mechanism import unseen_phases
-from viz_core.trace import LayerTrace, Trace
+from viz_core.subject import LayerTrace
+from viz_core.trace import Trace
 
 SCALED: dict[str, dict[str, Value]] = {
     "plain": {},
@@ -44,7 +45,7 @@ def logits(made: PositionEncoding, q: Tensor, k: Tensor) -> Tensor:
 
 def traced(made: PositionEncoding, layers: list[tuple[Tensor, Tensor]]) -> Trace:
     parts = (LayerTrace(q, k, logits(made, q, k).logsumexp(-1).float()) for q, k in layers)
-    return Trace(tuple(parts), made, 1.0)
+    return Trace.alike(list(parts), made, 1.0)
 
 
 def content(heads: int, length: int, layers: int = 1) -> list[tuple[Tensor, Tensor]]:
@@ -109,7 +110,7 @@ def test_alibi_without_content_has_its_golden_entropies_and_distances() -> None:
     bias = made.bias(torch.arange(n))
     assert bias is not None
     lse = bias.double().logcumsumexp(-1).float()
-    found = mechanism.measure(Trace((LayerTrace(nothing, nothing, lse),), made, 1.0), 20)
+    found = mechanism.measure(Trace.alike([LayerTrace(nothing, nothing, lse)], made, 1.0), 20)
     entropy = [1.70, 2.39, 3.08, 3.77, 4.47, 5.16, 5.85, 6.55]
     distance = [1.54, 3.52, 7.51, 15.5, 31.5, 63.5, 127.5, 255.5]
     np.testing.assert_allclose(found.entropy[0], entropy, atol=0.0051)

@@ -16,7 +16,8 @@ from viz_core.encodings import Geometry, PositionEncoding
 from viz_core.errors import LengthError
 from viz_core.model import ModelConfig, Transformer
 from viz_core.probes import Score
-from viz_core.trace import LayerTrace, Trace
+from viz_core.subject import LayerTrace
+from viz_core.trace import Trace
 from viz_core.trace import trace as traced
 
 SHARP = 30.0  # a logit that leaves nothing to other keys in float32
@@ -38,7 +39,7 @@ def looking(sought: list[Callable[[int, int], bool]], n: int, sharp: float = SHA
     k = torch.eye(n).expand(len(sought), n, n)
     scores = (q @ k.transpose(-1, -2)).masked_fill(torch.ones(n, n).triu(1).bool(), -math.inf)
     layer = LayerTrace(q, k, scores.logsumexp(-1))
-    return Trace((layer,), plain(len(sought)), 1.0)
+    return Trace.alike([layer], plain(len(sought)), 1.0)
 
 
 def untrained(encoding: str, layers: int = 2, heads: int = 2, sharp: float = 30.0) -> Transformer:

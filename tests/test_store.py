@@ -69,13 +69,13 @@ def test_a_digest_is_the_sha256_of_the_content_written_one_way() -> None:
         KEY, options=(("rows", (0, 512)), ("mean", True), ("exact", None), ("scale", 0.5))
     )
     text = (
-        '{"checkpoint":"' + "c" * 64 + '","core":1,"dtype":"float32","length":2048,'
+        '{"checkpoint":"' + "c" * 64 + '","core":2,"dtype":"float32","length":2048,'
         '"options":{"exact":null,"mean":true,"rows":[0,512],"scale":0.5},"setting":"linear:4",'
         '"texts":["' + "a" * 64 + '","' + "b" * 64 + '"],"what":"window"}'
     )
     assert key.json == text
     assert key.digest == hashlib.sha256(text.encode()).hexdigest()
-    assert key.digest == "5103e4d2928ffe17ba6cead6f48062ef2a8818e5f4e4a243c065f0ad1f95fa06"
+    assert key.digest == "428bb9b6bc1cfb616aff7c03c4caf37489c269110142ea8e1415989a229838fd"
 
 
 def test_every_field_matters(monkeypatch: pytest.MonkeyPatch) -> None:

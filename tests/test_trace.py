@@ -98,7 +98,7 @@ def test_texts_without_a_pair_to_compare_are_refused(count: int) -> None:
 @pytest.mark.parametrize("length", [-5, 0, 1])
 def test_lengths_that_are_none_name_the_range(length: int) -> None:
     with pytest.raises(LengthError, match=f"from 2 to .*; got {length}") as caught:
-        traces.check_length(model("learned"), length, CPU)
+        traces.check_length(model("learned"), length)
     assert caught.value.largest == TRAINED
 
 
@@ -106,7 +106,7 @@ def test_a_learned_table_ends() -> None:
     made = model("learned")
     with pytest.raises(LengthError, match="undefined past its 64") as caught:
         traces.trace(made, tokens(TRAINED + 1))
-    assert caught.value.largest == TRAINED == traces.longest(made, CPU)
+    assert caught.value.largest == TRAINED == traces.longest(made)
     assert traces.trace(made, tokens(caught.value.largest)).length == TRAINED
 
 
@@ -120,7 +120,7 @@ def test_what_memory_does_not_hold_is_refused_with_what_it_does(
     assert caught.value.largest is not None and 64 < caught.value.largest < 5000
     assert traces.trace(made, tokens(caught.value.largest)).length == caught.value.largest
     with pytest.raises(LengthError):
-        traces.check_length(made, caught.value.largest + 1, CPU)
+        traces.check_length(made, caught.value.largest + 1)
 
 
 class Largest(TorchDispatchMode):
@@ -147,7 +147,7 @@ def largest(variant: str, length: int, pixels: int) -> int:
         parts = [decay.part(trace, 1)]
         decay.by_distance(parts)
         decay.slope(parts)
-        decay.law(parts, trace.encoding, trace.scale, length)
+        decay.law(parts, trace.scores[0], length)
         decay.mean_probability(trace, 1)
     return seen.bytes
 
@@ -174,5 +174,5 @@ def test_a_trace_leaves_no_gradient_behind() -> None:
     torch.manual_seed(0)
     made = Transformer(ModelConfig("t5", 1, 2, 16, 10, 32))
     trace = traces.trace(made, [1, 2, 3, 4])
-    assert not trace.strip.requires_grad and not trace.layers[0].q.requires_grad
+    assert not trace.strip(0).requires_grad and not trace.layers[0].q.requires_grad
     assert np.isfinite(attention.window(trace, 0).value[:, 3]).all()

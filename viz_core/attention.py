@@ -54,11 +54,13 @@ def window(
     `progress` may raise, to cancel. Raises LengthError as `place` does.
     """
     rows, columns, cell = place(trace.length, rows, columns, pixels)
-    count = cells.counts(rows, columns, cell)
+    how = trace.scores[layer]
+    count = cells.counts(rows, columns, cell, how.window, how.causal)
     if cell == 1:
         value = trace.log_attention(layer, rows, columns, heads)
     else:
-        value = cells.pool(trace, layer, rows, columns, cell, heads, pooling == "max", progress)
+        what: cells.Reduction = "largest" if pooling == "max" else "sum"
+        value = cells.pool(trace, layer, rows, columns, cell, heads, what, progress)
         if pooling == "mean":
             value -= count.to(value).clamp(min=1).log()  # without a pair it stays -inf
     return Window(_array(value), count.numpy(), rows, columns, cell, pooling=pooling)

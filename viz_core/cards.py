@@ -15,8 +15,8 @@ import torch
 from viz_core import catalogue, encodings, probes, results
 from viz_core.catalogue import Checkpoint
 from viz_core.encodings import PositionEncoding
-from viz_core.errors import AtlasError
-from viz_core.model import Transformer
+from viz_core.errors import AtlasError, UsageError
+from viz_core.model import ModelConfig, Transformer
 from viz_core.perplexity.protocols import PIECES, PROTOCOLS
 from viz_core.training.corpus import CORPUS_SHA256, HELD_OUT
 from viz_core.training.sources import ARCHIVES
@@ -98,7 +98,7 @@ def _what(checkpoint: Checkpoint) -> Iterator[str]:
         ("position encoding", ", ".join([f"`{c.encoding}`", *settings])),
         ("acts on", encoding.acts_on),
         ("layers, heads, channels of a head", f"{c.layers:,}, {c.heads:,}, {row['head_dim']:,}"),
-        ("width, width of the MLP", f"{c.width:,}, {c.mlp * c.width:,}"),
+        ("width, width of the MLP", f"{c.width:,}, {_config(checkpoint).mlp * c.width:,}"),
         ("vocabulary", f"{c.vocabulary:,} pieces"),
         ("parameters, the encoding's", f"{row['parameters']:,}, {sum(p.numel() for p in own):,}"),
         ("trained length", f"{c.length:,} tokens"),
@@ -237,7 +237,14 @@ def _own(table: pd.DataFrame | None, checkpoint: Checkpoint) -> pd.DataFrame:
 
 def _position(checkpoint: Checkpoint) -> PositionEncoding:
     with torch.device("meta"):
-        return Transformer(checkpoint.config).encoding
+        return Transformer(_config(checkpoint)).encoding
+
+
+def _config(checkpoint: Checkpoint) -> ModelConfig:
+    """The sizes of one of our own; others have cards of their own."""
+    if not isinstance(checkpoint.config, ModelConfig):
+        raise UsageError(f"Expected a checkpoint of this project's format; {checkpoint.id} isn't.")
+    return checkpoint.config
 
 
 def _our_text(checkpoint: Checkpoint) -> bool:

@@ -2,55 +2,97 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl
 
 import torch
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.pre_tokenizers import WhitespaceSplit
 
+from viz_core import readers
 from viz_core.errors import AtlasError, DamagedCheckpoint, UnknownName
-from viz_core.model import ModelConfig, Transformer
 from viz_core.readers import native
+from viz_core.readers.description import Description
+from viz_core.subject import Sizes, Subject
 
 SHIPPED = Path(__file__).parents[1] / "checkpoints"
 TOKENIZER = SHIPPED / "tokenizer.json"
+_SUFFIXES = (".safetensors", ".gguf", ".pt", ".pth", ".bin", ".zip")
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """One checkpoint file: what it says about itself; weights are read by `load`."""
+    """One checkpoint, as it describes itself; weights are read by `load`."""
 
     id: str
-    path: Path
-    config: ModelConfig
-    facts: dict[str, Any]
+    description: Description
+
+    @property
+    def path(self) -> Path:
+        """Its file, or the folder that holds it."""
+        return self.description.path
+
+    @property
+    def config(self) -> Sizes:
+        """Sizes and encoding."""
+        return self.description.config
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """What else it says of itself."""
+        return self.description.facts
 
     @cached_property
     def sha256(self) -> str:
-        """The hash of the file's bytes."""
-        return native.sha256(self.path)
+        """The hash of what it is made of."""
+        return readers.sha256(self.description)
 
-    def load(self, device: torch.device | None = None) -> Transformer:
+    def load(self, device: torch.device | None = None) -> Subject:
         """The model in float32 on `device` (the CPU by default). Raises DamagedCheckpoint."""
-        return native.load(self.path)[0].to(device or "cpu")
+        return readers.load(self.description, device or "cpu")
+
+    def tokenizer(self) -> Tokenizer:
+        """The tokenizer it was trained with; for want of one, one that takes token numbers alone.
+
+        That is the tokenizer.json beside it; ours for our own and for a model without an
+        embedding. Raises AtlasError where that is another one than its description names.
+        """
+        d, own = self.description, self.description.tokenizer
+        ours = d.format == "native" or not d.config.vocabulary
+        if own is None and not ours:
+            return _numbers(d.config.vocabulary)
+        path = own or TOKENIZER
+        pieces = _pieces(path, native.sha256(path))
+        size, wanted = pieces.get_vocab_size(), d.config.vocabulary
+        trained_with = self.facts.get("tokenizer_sha256")
+        other = size != wanted if ours else size > wanted  # embeddings may be padded
+        if (wanted and other) or trained_with not in (None, native.sha256(path)):
+            raise AtlasError(
+                f"Expected the tokenizer of {wanted:,} pieces that {self.id} was trained with; "
+                f"{path} is another one, of {size:,}. Put the right tokenizer.json beside the "
+                "checkpoint."
+            )
+        return pieces
 
     def row(self) -> dict[str, Any]:
         """What `list` shows of it, in plain JSON types."""
         c = self.config
-        with torch.device("meta"):
-            parameters = sum(p.numel() for p in Transformer(c).parameters())
         return {
             "id": self.id,
             "encoding": c.encoding,
-            "encoding_parameters": c.parameters,
+            "encoding_parameters": dict(c.parameters),
             "layers": c.layers,
             "heads": c.heads,
-            "head_dim": c.width // c.heads,
+            "head_dim": c.head_dim,
             "width": c.width,
             "vocabulary": c.vocabulary,
             "trained_length": c.length,
-            "parameters": parameters,
+            "parameters": self.description.weights,
             "tokens_seen": self.facts.get("tokens_seen"),
             "validation_loss": self.facts.get("validation_loss"),
             "loss_by_position": self.facts.get("loss_by_position"),
@@ -59,6 +101,20 @@ class Checkpoint:
             "tokenizer_sha256": self.facts.get("tokenizer_sha256"),
             "sha256": self.sha256,
         }
+
+
+@lru_cache(maxsize=8)
+def _pieces(path: Path, sha256: str) -> Tokenizer:
+    """One tokenizer for all checkpoints that share it, so that a text is cut into tokens once."""
+    return Tokenizer.from_file(str(path))
+
+
+@lru_cache(maxsize=8)
+def _numbers(vocabulary: int) -> Tokenizer:
+    """Token numbers, written out: for a checkpoint that comes without its tokenizer."""
+    pieces = Tokenizer(WordLevel({str(i): i for i in range(vocabulary)}, "?"))
+    pieces.pre_tokenizer = WhitespaceSplit()
+    return pieces
 
 
 def shipped(folder: Path = SHIPPED) -> dict[str, Checkpoint]:
@@ -74,40 +130,39 @@ def scan(folder: Path = SHIPPED) -> tuple[dict[str, Checkpoint], list[str]]:
     found, damaged = {}, []
     for path in sorted(folder.glob("*/model.safetensors")):
         try:
-            found[path.parent.name] = _read(path.parent.name, path)
+            found[path.parent.name] = Checkpoint(path.parent.name, readers.describe(path))
         except DamagedCheckpoint as error:
             damaged.append(f"Checkpoint {path.parent.name} is left out. {error}")
     return found, damaged
 
 
 def find(name: str, folder: Path = SHIPPED) -> Checkpoint:
-    """The shipped checkpoint with id `name`, or the file at that path.
+    """The shipped checkpoint with id `name`, or the one at that path.
 
-    Raises UnknownName with the known ids, DamagedCheckpoint for a file that can't be read.
+    A path may end with answers to what the checkpoint doesn't say, as in
+    `model.safetensors?heads=8&encoding=alibi`. Raises UnknownName with the known ids, and as
+    `readers.describe` does.
     """
     known = {p.parent.name: p for p in sorted(folder.glob("*/model.safetensors"))}
     if name in known:
-        return _read(name, known[name])
-    if name.endswith(".safetensors") or "/" in name or _is_folder(name):
-        path = Path(name)
-        path = path / "model.safetensors" if _is_folder(name) else path
-        try:
-            there = path.is_file()
-        except OSError:  # a name too long to be one
-            there = False
-        if not there:
-            raise AtlasError(f"Expected a checkpoint file at {name}; there is none.")
-        return _read(path.stem if path.stem != "model" else path.resolve().parent.name, path)
-    raise UnknownName("a checkpoint", name, [*known, "the path of a .safetensors file"])
+        return Checkpoint(name, readers.describe(known[name]))
+    where, _, asked = name.partition("?")
+    if not (Path(where).suffix in _SUFFIXES or "/" in where or _is_folder(where)):
+        raise UnknownName("a checkpoint", name, [*known, "the path of a checkpoint"])
+    answers = dict(parse_qsl(asked, keep_blank_values=True))
+    description = readers.describe(Path(where), answers)
+    return Checkpoint(_name(Path(where)), description)
 
 
 def _is_folder(name: str) -> bool:
     try:
         return name != "" and Path(name).is_dir()
-    except OSError:
+    except OSError:  # a name too long to be one
         return False
 
 
-def _read(name: str, path: Path) -> Checkpoint:
-    config, facts = native.describe(path)
-    return Checkpoint(name, path, config, facts)
+def _name(path: Path) -> str:
+    """What a checkpoint at `path` is called: by its file, or its folder."""
+    if path.suffix in _SUFFIXES and path.stem != "model":
+        return path.stem
+    return path.resolve().name if path.suffix not in _SUFFIXES else path.resolve().parent.name

@@ -12,18 +12,21 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
 from torch import Tensor
 
 from viz_core import kernels
 from viz_core.progress import Progress, ignore
+from viz_core.subject import Scores
 from viz_core.trace import Trace
 from viz_core.types import Range
 
 LN2 = math.log(2)
 QUERIES = (256, 128, 64)  # in a tile: as many as keep the biases near their anchor
 NEAR = 40.0  # nats; float32 has room for twice as many below an anchor
+Reduction = Literal["sum", "largest", "logs"]
 SMALLEST = 2.0**-100  # a sum below it may have lost terms to float32's range, and is taken anew
 
 
@@ -34,44 +37,65 @@ def pool(
     columns: Range,
     cell: int,
     heads: slice,
-    largest: bool = False,
+    what: Reduction = "sum",
     progress: Progress = ignore,
 ) -> Tensor:
-    """log of the sum of A over each cell, or of its largest value: [head, row, column], nats.
+    """Of the pairs in each cell: [head, row, column], nats.
 
-    -inf where a cell holds no pair. `progress` may raise, to cancel.
+    By `what` the log of their "sum" of A, or of the "largest" (-inf where a cell holds no pair),
+    or the sum of their "logs" (there 0). `progress` may raise, to cancel.
     """
     shape = [math.ceil((b - a) / cell) for a, b in (rows, columns)]
-    chosen = range(len(trace.layers[layer].q))[heads]
-    out = trace.strip.new_full((len(chosen), *shape), -math.inf)
-    join = torch.maximum if largest else torch.logaddexp
+    chosen = range(trace.heads)[heads]
+    out = trace.layers[layer].lse.new_full(
+        (len(chosen), *shape), 0.0 if what == "logs" else -math.inf
+    )
+    reduce, join = _REDUCTIONS[what]
     at_once = max(1, _room(out) // (QUERIES[-1] * (columns[1] - columns[0])))  # in a short text
-    pairs = max(1, _pairs(rows, columns))
+    how = trace.scores[layer]
+    pairs = max(1, _pairs(rows, columns, how))
     for h in range(0, len(chosen), at_once):
         some = take(trace, layer, chosen[h : h + at_once])
         for a, b in spans(rows, cell, some.queries_at_once):
-            if b <= columns[0]:
+            first, end = kernels.seen(a, b, trace.length, how.window, how.causal)
+            skipped = max(0, first - columns[0]) // cell  # cells whose keys are all out of sight
+            first = columns[0] + skipped * cell
+            end = min(columns[1], columns[0] + math.ceil((end - columns[0]) / cell) * cell)
+            if end <= first:
                 continue
-            end = columns[0] + math.ceil((b - columns[0]) / cell) * cell  # later keys are masked
-            seen = columns[0], min(columns[1], end)
-            found = (_largest if largest else _sums)(some, (a, b), seen, cell).mul_(LN2)
+            found = reduce(some, (a, b), (first, end), cell).mul_(LN2)
             found = found.transpose(1, 2).flip(1)  # [head, row, column]
             top = (a - rows[0]) // cell
-            place = out[h : h + at_once, top : top + found.shape[1], : found.shape[2]]
+            across = slice(skipped, skipped + found.shape[2])
+            place = out[h : h + at_once, top : top + found.shape[1], across]
             # whole cells, or a part of tall ones, which come in several groups
             place.copy_(found if (b - a) % cell == 0 else join(place, found))
-            done = _pairs((rows[0], b), columns) / pairs
+            done = _pairs((rows[0], b), columns, how) / pairs
             progress((h + len(place) * done) / len(chosen))
     return out
 
 
-def counts(rows: Range, columns: Range, cell: int) -> Tensor:
-    """Unmasked pairs in each cell: [row, column], int64. A pair's key is not after its query."""
+def counts(
+    rows: Range, columns: Range, cell: int, window: int | None = None, causal: bool = True
+) -> Tensor:
+    """Unmasked pairs in each cell: [row, column], int64.
+
+    With `causal` a pair's key is not after its query, with `window` fewer tokens than that away.
+    """
     top = torch.tensor([*range(*rows, cell), rows[1]])[:, None]
     left = torch.tensor([*range(*columns, cell), columns[1]])
-    seen = (top - left).clamp(min=0)
-    before = seen * (seen + 1) // 2  # pairs of the queries before `top` and the keys from `left` on
-    return before.diff(dim=0).diff(dim=1).neg()
+
+    def from_distance(least: int) -> Tensor:
+        """Pairs at `least` or a greater distance."""
+        seen = (top - left - least).clamp(min=0)
+        before = seen * (seen + 1) // 2  # queries before `top`, keys from `left` on
+        return before.diff(dim=0).diff(dim=1).neg()
+
+    if causal:
+        return from_distance(0) - (0 if window is None else from_distance(window))
+    if window is None:
+        return top.diff(dim=0) * left.diff()
+    return from_distance(1 - window) - from_distance(window)
 
 
 def spans(span: Range, cell: int, most: int) -> Iterator[Range]:
@@ -92,12 +116,16 @@ class Heads:
     """Heads to base 2: log2 A[h, i, j] = q[h, i] . k[h, j] + strip, both [head, token, channel].
 
     The last two channels hold the row's normaliser, and the column's anchor: a scratch pad, for
-    one thread. `strip` is the `kernels.band` of these heads, [head, 2 N - 1].
+    one thread. `strip` is the `kernels.band` of these heads, [head, 2 N - 1]; `cap` the model's
+    soft-cap, to base 2, of the other channels' product. `reach`: distances that have pairs.
     """
 
     q: Tensor
     k: Tensor
     strip: Tensor
+    reach: int
+    causal: bool = True
+    cap: float | None = None
 
     def logits(self, rows: Range, columns: Range) -> Tensor:
         """log2 A less the columns' anchors: [head, key, query], the last query first."""
@@ -106,12 +134,18 @@ class Heads:
         band = self.strip.unfold(1, b - a, 1)[:, start + c : start + d]
         if band.device.type != "cpu":
             band = band.contiguous()
-        return torch.baddbmm(band, self.k[:, c:d], self.q[:, a:b].flip(1).transpose(1, 2))
+        k, q = self.k[:, c:d], self.q[:, a:b].flip(1).transpose(1, 2)
+        if self.cap is not None:
+            dot = k[..., :-2] @ q[:, :-2]
+            band = band + dot.div_(self.cap).tanh_().mul_(self.cap)
+            k, q = k[..., -2:], q[:, -2:]
+        return torch.baddbmm(band, k, q)
 
     @property
     def queries_at_once(self) -> int:
         """As many of QUERIES as let biases differ by no more than NEAR within a tile's rows."""
-        bias = self.strip[:, : self.k.shape[1]]
+        n = self.k.shape[1]  # without what is masked
+        bias = self.strip[:, n - self.reach : n if self.causal else n + self.reach - 1]
         for count in QUERIES[:-1]:
             if bias.shape[1] <= count:
                 continue
@@ -122,11 +156,14 @@ class Heads:
 
 def take(trace: Trace, layer: int, heads: Sequence[int]) -> Heads:
     """`heads` of `layer`, ready for products."""
-    q, k, lse = (t[list(heads)] for t in trace.layers[layer])
-    strip = trace.strip.expand(len(trace.layers[layer].q), -1)[list(heads)] / LN2
+    q, k, lse = trace.take(layer, heads)
+    how = trace.scores[layer]
+    strip = trace.strip(layer, heads).expand(len(q), -1) / LN2
     one = torch.ones_like(lse)[..., None]
-    queries = torch.cat((trace.scale / LN2 * q, -lse[..., None] / LN2, one), dim=-1)
-    return Heads(queries, torch.cat((k, one, torch.zeros_like(one)), dim=-1), strip)
+    queries = torch.cat((how.scale / LN2 * q, -lse[..., None] / LN2, one), dim=-1)
+    keys = torch.cat((k, one, torch.zeros_like(one)), dim=-1)
+    cap = None if how.cap is None else how.cap / LN2
+    return Heads(queries, keys, strip, how.reach(trace.length), how.causal, cap)
 
 
 def _sums(heads: Heads, rows: Range, columns: Range, cell: int) -> Tensor:
@@ -137,13 +174,16 @@ def _sums(heads: Heads, rows: Range, columns: Range, cell: int) -> Tensor:
     """
     (a, b), (c, d) = rows, columns
     end = torch.arange(c + cell, d + cell, cell, device=heads.k.device)
-    near = (a + 1 - end).clamp(min=0)
+    near = (a + 1 - end).clamp(0, heads.reach - 1)
     anchor = heads.strip[:, heads.k.shape[1] - 1 - near]  # [head, column]
     heads.k[:, c:d, -1] = -anchor.repeat_interleave(cell, dim=1)[:, : d - c]
     total = _tiles(heads, rows, columns, cell, _added)
     tall = min(cell, b - a)
     last = torch.arange(a + tall, b + tall, tall, device=end.device).flip(0)
-    if bool(((total < SMALLEST) & (last > (end - cell)[:, None])).any()):
+    end = end[:, None]
+    paired = last - tall < end - 1 + heads.reach  # its first query sees its last key
+    paired &= last > (end - cell if heads.causal else end - cell + 1 - heads.reach)
+    if bool(((total < SMALLEST) & paired).any()):
         return _tiles(heads, rows, columns, cell, _added_in_logs) + anchor[..., None]
     return total.log2_().add_(anchor[..., None])
 
@@ -151,6 +191,21 @@ def _sums(heads: Heads, rows: Range, columns: Range, cell: int) -> Tensor:
 def _largest(heads: Heads, rows: Range, columns: Range, cell: int) -> Tensor:
     """log2 of the largest A in the cells of one group of queries: as `_tiles`."""
     return _tiles(heads, rows, columns, cell, lambda y: y.amax(2).amax(-1))
+
+
+def _logs(heads: Heads, rows: Range, columns: Range, cell: int) -> Tensor:
+    """The sum of log2 A in the cells of one group of queries, without masked pairs: as `_tiles`."""
+    return _tiles(
+        heads, rows, columns, cell, lambda y: y.masked_fill(y == -math.inf, 0.0).sum(2).sum(-1)
+    )
+
+
+_Reduce = Callable[["Heads", Range, Range, int], Tensor]
+_REDUCTIONS: dict[Reduction, tuple[_Reduce, Callable[[Tensor, Tensor], Tensor]]] = {
+    "sum": (_sums, torch.logaddexp),
+    "largest": (_largest, torch.maximum),
+    "logs": (_logs, torch.add),
+}
 
 
 def _tiles(
@@ -182,6 +237,7 @@ def _room(like: Tensor) -> int:
     return kernels.BLOCK_CELLS if like.device.type == "cpu" else kernels.GPU_CELLS
 
 
-def _pairs(rows: Range, columns: Range) -> int:
+def _pairs(rows: Range, columns: Range, how: Scores) -> int:
     """Unmasked pairs of the rectangle."""
-    return int(counts(rows, columns, max(rows[1] - rows[0], columns[1] - columns[0]))[0, 0])
+    whole = max(rows[1] - rows[0], columns[1] - columns[0])
+    return int(counts(rows, columns, whole, how.window, how.causal)[0, 0])

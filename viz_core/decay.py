@@ -9,17 +9,18 @@ rows, and both come without the N x N map: a cross-correlation (FFT) and prefix 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 from viz_core import cells, kernels
-from viz_core.encodings import PositionEncoding
 from viz_core.errors import LengthError
 from viz_core.progress import Progress, ignore
+from viz_core.subject import LayerTrace, Scores
 from viz_core.trace import Trace
 from viz_core.types import SINK, Curve
 
@@ -35,7 +36,8 @@ class Part:
 
     fit [head, distance], nats, b(0) = 0; logit [head, distance], the plain mean of logits, nats;
     pull [head] and weight, whose quotient is the slope; query, key [head, channel], the means
-    before the encoding turned them.
+    before the encoding turned them. All of pairs whose key is not after the query. `ahead` is the
+    fit of the others, where the layer sees them, with the same b(0).
     """
 
     fit: Array
@@ -46,6 +48,7 @@ class Part:
     key: Tensor
     length: int
     sink: int
+    ahead: Array | None = None
 
 
 def part(trace: Trace, layer: int, sink: int = SINK) -> Part:
@@ -54,22 +57,36 @@ def part(trace: Trace, layer: int, sink: int = SINK) -> Part:
     Raises LengthError for a text without two keys after the first `sink`.
     """
     diagonal, row = (x.cpu().double().numpy() for x in _sums(trace, layer, sink))
-    d = np.arange(row.shape[1])
-    positions = torch.arange(trace.length, device=trace.strip.device)
-    query, key = (
-        trace.encoding.unrotate(x, positions, trace.length).mean(dim=1)
-        for x in trace.layers[layer][:2]
-    )
+    d = np.arange(diagonal.shape[1])
+    far = np.minimum(np.arange(row.shape[1]), d[-1])  # the largest distance of each row
+    how, n = trace.scores[layer], trace.length
+    q, k, _ = trace.take(layer)
+    positions = torch.arange(n, device=q.device)
+    query, key = (how.encoding.unrotate(x, positions, n).mean(dim=1) for x in (q, k))
     return Part(
         fit=fit(diagonal, row),
-        logit=diagonal / np.arange(row.shape[1], 0, -1),
-        pull=diagonal @ d - row @ (d / 2),  # a row's distances 0 .. m have the mean m / 2
-        weight=float(np.sum(d * (d + 1.0) * (d + 2.0) / 12)),
+        logit=diagonal / (row.shape[1] - d),
+        pull=diagonal @ d - row @ (far / 2),  # a row's distances 0 .. m have the mean m / 2
+        weight=float(np.sum(far * (far + 1.0) * (far + 2.0) / 12)),
         query=query,
         key=key,
-        length=trace.length,
+        length=n,
         sink=sink,
+        ahead=None if how.causal else _ahead(trace, layer, sink),
     )
+
+
+def _ahead(trace: Trace, layer: int, sink: int) -> Array:
+    """The fit over keys after the query (and itself): that of the text read backwards.
+
+    Its distances are those of the other fit. The text's first keys are hardly ever ahead of a
+    query, so none is left out.
+    """
+    q, k, lse = (x.flip(1) for x in trace.layers[layer])
+    how = trace.scores[layer]
+    past = replace(how, strip=how.strip.flip(-1), causal=True)
+    turned = Trace((LayerTrace(q, k, lse),), (past,))
+    return fit(*(x.cpu().double().numpy() for x in _sums(turned, 0, 0)))[:, : trace.length - sink]
 
 
 def by_distance(parts: Sequence[Part], floor: int = FLOOR) -> Curve:
@@ -78,14 +95,18 @@ def by_distance(parts: Sequence[Part], floor: int = FLOOR) -> Curve:
     Distances with fewer than `floor` pairs are left out.
     """
     fits = np.stack([p.fit for p in parts])  # [text, head, distance]
-    size = fits.shape[-1]
-    pairs = (size - np.arange(size)) * len(parts)
+    pairs = (parts[0].length - parts[0].sink - np.arange(fits.shape[-1])) * len(parts)
     floor = min(floor, int(pairs[0]) // 4)  # in short texts every distance has few
     shown = max(2, int((pairs >= floor).sum()))
     fits, pairs = fits[..., :shown], pairs[:shown]
-    fits = fits - np.average(fits, axis=-1, weights=pairs)[..., None]  # the constant is arbitrary
+    level = np.average(fits, axis=-1, weights=pairs)[..., None]  # the constant is arbitrary
+    fits = fits - level
     spread = fits.std(axis=0, ddof=1) if len(fits) > 1 else np.full(fits.shape[1:], np.nan)
-    return Curve(fits.mean(axis=0), spread / len(fits) ** 0.5, pairs, len(fits), parts[0].sink)
+    ahead = None
+    if parts[0].ahead is not None:
+        ahead = (np.stack([np.asarray(p.ahead)[:, :shown] for p in parts]) - level).mean(axis=0)
+    error = spread / len(fits) ** 0.5
+    return Curve(fits.mean(axis=0), error, pairs, len(fits), parts[0].sink, ahead)
 
 
 def slope(parts: Sequence[Part]) -> Array:
@@ -97,20 +118,22 @@ def slope(parts: Sequence[Part]) -> Array:
     return np.asarray(pulls.sum(axis=0) / sum(p.weight for p in parts))
 
 
-def law(
-    parts: Sequence[Part], encoding: PositionEncoding, scale: float, distances: int
-) -> Array | None:
+def law(parts: Sequence[Part], how: Scores, distances: int) -> Array | None:
     """The encoding's own curve at 0 .. distances - 1: [head, distance], up to a constant.
 
-    For RoPE from the mean q and k over the texts; None where an encoding has no law. `scale` is
-    what the model multiplies dot products by.
+    For RoPE from the mean q and k over the texts; None where an encoding has no law. `how` are the
+    layer's Scores.
     """
     query = torch.stack([p.query for p in parts]).mean(dim=0)
     key = torch.stack([p.key for p in parts]).mean(dim=0)
     # all of the text's distances: where the law depends on the length (dynamic NTK), on this one
     span = torch.arange(max(distances, parts[0].length), device=query.device)
-    curve = encoding.law(span, query, key, scale)
-    return None if curve is None else curve[:, :distances].detach().double().cpu().numpy()
+    curve = how.encoding.law(span, query, key, how.scale)
+    if curve is None:
+        return None
+    if how.cap is not None and how.encoding.bias(span[:1]) is None:
+        curve = how.cap * (curve / how.cap).tanh()  # a law of q and k is bent as they are
+    return curve[:, :distances].detach().double().cpu().numpy()
 
 
 def row_means(trace: Trace, layer: int, sink: int = SINK) -> Tensor:
@@ -118,12 +141,29 @@ def row_means(trace: Trace, layer: int, sink: int = SINK) -> Tensor:
 
     The first `sink` queries have no such key: theirs is the mean over all keys they see.
     """
-    row = _along_rows(*_late(trace, layer, sink), trace.scale)
-    late = row / torch.arange(1, row.shape[1] + 1, device=row.device)
-    lse = trace.layers[layer].lse
-    start = trace.log_attention(layer, (0, sink), (0, sink), slice(None)).tril()
-    early = start.sum(-1) / torch.arange(1, sink + 1, device=lse.device)
-    return torch.cat((early, late.to(lse) - lse[:, sink:]), dim=-1)
+    lse, how = trace.layers[layer].lse, trace.scores[layer]
+    if not how.causal:
+        return _means_of_all(trace, layer, sink)
+    if how.cap is None:
+        row = _along_rows(*_late(trace, layer, sink), how.scale, sink)
+    else:
+        row = _sums(trace, layer, sink)[1]
+    count = torch.arange(1, row.shape[1] + 1, device=row.device).clamp(max=how.reach(trace.length))
+    start = trace.log_attention(layer, (0, sink), (0, sink), slice(None))
+    seen = start.isfinite()
+    early = start.masked_fill(~seen, 0).sum(-1) / seen.sum(-1)
+    return torch.cat((early, (row / count).to(lse) - lse[:, sink:]), dim=-1)
+
+
+def _means_of_all(trace: Trace, layer: int, sink: int) -> Tensor:
+    """`row_means` where queries see keys on both sides: in blocks, pair by pair."""
+    lse, n = trace.layers[layer].lse, trace.length
+    out = torch.empty_like(lse)
+    for a, b in kernels.row_blocks((0, n), len(lse) * n):
+        logs = trace.log_attention(layer, (a, b), (sink, n), slice(None)).double()
+        seen = logs.isfinite()
+        out[:, a:b] = logs.masked_fill(~seen, 0).sum(-1) / seen.sum(-1)
+    return out
 
 
 def mean_probability(trace: Trace, layer: int, progress: Progress = ignore, sink: int = 0) -> Array:
@@ -132,7 +172,7 @@ def mean_probability(trace: Trace, layer: int, progress: Progress = ignore, sink
     Without the first `sink` keys, which keep their part in each row's normaliser. Biased: short
     rows have larger probabilities and only small distances. `progress` may raise, to cancel.
     """
-    n, heads = trace.length, len(trace.layers[layer].q)
+    n, heads = trace.length, trace.heads
     size = n - sink
     total = torch.zeros(heads, size, dtype=torch.float64)
     at_once = max(1, kernels.BLOCK_CELLS // (ROWS * n))
@@ -144,7 +184,7 @@ def mean_probability(trace: Trace, layer: int, progress: Progress = ignore, sink
             total[h : h + at_once, :wide] += block.sum(dim=1)[:, :wide].flip(-1).cpu()
             progress((h + len(some.q) * (b / n) ** 2) / heads)
     counted: Array = (total / torch.arange(size, 0, -1)).numpy()
-    return counted
+    return counted[:, : trace.scores[layer].reach(size)]
 
 
 @dataclass(frozen=True)
@@ -161,8 +201,8 @@ class Near:
 
 def near(trace: Trace, layer: int, distances: int, sink: int = SINK) -> Near:
     """The sums over the `distances` nearest keys of each query, pair by pair in float64."""
-    n, heads = trace.length, len(trace.layers[layer].q)
-    distances = min(distances, n - sink)
+    n, heads = trace.length, trace.heads
+    distances = trace.scores[layer].reach(min(distances, n - sink))
     diagonal, row = np.zeros((heads, distances)), np.zeros((heads, n - sink))
     squares = np.zeros(heads)
     some = cells.take(trace, layer, range(heads))
@@ -194,40 +234,58 @@ def _skewed(block: Tensor, fill: float) -> Tensor:
 def _sums(trace: Trace, layer: int, sink: int) -> tuple[Tensor, Tensor]:
     """Sums of logits over keys from `sink` on: along diagonals [head, distance], along rows.
 
-    Both have N - sink entries, float64. Row constants (lse) are left out: the fit removes them.
+    Distances that have pairs, and N - sink rows, float64. Row constants (lse) are left out: the fit
+    removes them.
     """
+    how = trace.scores[layer]
+    if how.cap is not None:
+        return _bent_sums(trace, layer, sink)
     q, late, bias = _late(trace, layer, sink)
-    row = _along_rows(q, late, bias, trace.scale)
+    row = _along_rows(q, late, bias, how.scale, sink)
     n, size = trace.length, bias.shape[-1]
     spectrum = torch.zeros(len(q), n + 1, dtype=torch.complex128, device=q.device)
     for h in range(len(q)):  # one head at a time: the transforms are the largest arrays here
         turned = torch.fft.rfft(q[h], 2 * n, dim=0) * torch.fft.rfft(late[h], 2 * n, dim=0).conj()
         spectrum[h] = turned.sum(-1)
     diagonal = torch.fft.irfft(spectrum, 2 * n)[:, :size]
-    pairs = torch.arange(size, 0, -1, device=q.device)
-    return trace.scale * diagonal + pairs * bias, row
+    pairs = n - sink - torch.arange(size, device=q.device)
+    return how.scale * diagonal + pairs * bias, row
 
 
-def _along_rows(q: Tensor, late: Tensor, bias: Tensor, scale: float) -> Tensor:
+def _bent_sums(trace: Trace, layer: int, sink: int) -> tuple[Tensor, Tensor]:
+    """`_sums` under a soft-cap, which no sum of products knows of: pair by pair."""
+    found = near(trace, layer, trace.length, sink)
+    lse = trace.layers[layer].lse[:, sink:].cpu().double()
+    size = found.diagonal.shape[1]
+    keys = torch.arange(1, lse.shape[1] + 1).clamp(max=size)
+    logs = lse.flip(1).cumsum(1).flip(1)[:, :size]  # of the queries that each distance has
+    return torch.from_numpy(found.diagonal) + logs, torch.from_numpy(found.row) + lse * keys
+
+
+def _along_rows(q: Tensor, late: Tensor, bias: Tensor, scale: float, sink: int) -> Tensor:
     """The sum of each row's logits over the keys that `_late` left: [head, m], m = query - sink."""
-    size = bias.shape[-1]
-    return scale * (q * late.cumsum(dim=1)).sum(-1)[:, -size:] + bias.cumsum(dim=-1)
+    rows, size = q.shape[1] - sink, bias.shape[-1]
+    keys = late.cumsum(dim=1)
+    keys[:, size:] -= keys[:, :-size].clone()
+    biases = F.pad(bias.cumsum(dim=-1), (0, rows - size), mode="replicate")
+    return scale * (q * keys).sum(-1)[:, sink:] + biases
 
 
 def _late(trace: Trace, layer: int, sink: int) -> tuple[Tensor, Tensor, Tensor]:
     """q, k with zeros for the first `sink` keys [head, position, channel], and the bias by
-    distance [head or 1, N - sink], float64. LengthError for a text without two later keys."""
+    distance [head or 1, distances that have pairs], float64. LengthError for a text without two
+    later keys."""
     if trace.length < sink + 2:
         raise LengthError(
             f"Expected at least {sink + 2} tokens for a curve without the first {sink} keys; "
             f"got {trace.length}."
         )
-    q, k, _ = trace.layers[layer]
+    q, k, _ = trace.take(layer)
     place = torch.device("cpu") if q.device.type == "mps" else q.device  # MPS has no float64
     late = k.to(place, torch.float64, copy=True)
     late[:, :sink] = 0
-    size = trace.length - sink
-    bias = trace.strip[:, : trace.length].flip(-1)[:, :size].to(place, torch.float64)
+    size = trace.scores[layer].reach(trace.length - sink)
+    bias = trace.strip(layer)[:, : trace.length].flip(-1)[:, :size].to(place, torch.float64)
     return q.to(place, torch.float64), late, bias
 
 
@@ -236,14 +294,16 @@ def fit(diagonal: Array, row: Array) -> Array:
 
     `diagonal` [head, distance] holds the sums of y along diagonals, `row` [head, m] along rows.
 
-    Row m holds the distances 0 .. m, so the normal equations of d and d + 1 differ by one row:
+    Row m holds the distances 0 .. m, as far as there are diagonals, so the normal equations of d
+    and d + 1 differ by one row:
     n(d+1) (b(d+1) - b(d)) = delta(d) - g(d), where n(d) pairs are at distance d, delta(d) is b(d)
     less the mean of b(0) .. b(d), and g(d) = Y(d) - Y(d+1) - rowmean(d). The products in that
     recursion telescope, which leaves two running sums.
     """
     d = np.arange(diagonal.shape[1])
-    g = diagonal[:, :-1] - diagonal[:, 1:] - (row / (d + 1))[:, :-1]
+    rows = row.shape[1]
+    g = diagonal[:, :-1] - diagonal[:, 1:] - (row[:, : len(d)] / (d + 1))[:, :-1]
     delta = np.zeros_like(diagonal)
-    delta[:, 1:] = -np.cumsum((d[:-1] + 1) * g, axis=1) / ((d[1:] + 1) * (len(d) - d[1:]))
+    delta[:, 1:] = -np.cumsum((d[:-1] + 1) * g, axis=1) / ((d[1:] + 1) * (rows - d[1:]))
     curve: Array = delta + np.cumsum(delta / np.maximum(d, 1), axis=1)
     return curve

@@ -1,7 +1,7 @@
-"""Causal attention, two ways: the library's fused kernel, and plain blocks as the reference.
+"""Attention, two ways: the library's fused kernel, and plain blocks as the reference.
 
-Both take the encoding's additive bias as what it is, a vector by distance (a Toeplitz band), and
-never make anything of size N x N, except in training through a bias that is itself trained.
+Both take bias and mask as what they are, a vector by distance (a Toeplitz band), and never make
+anything of size N x N, except in training through a bias that is itself trained.
 """
 
 from __future__ import annotations
@@ -32,17 +32,35 @@ def pairs(queries: int, keys: int) -> int:
     return (keys * (keys + 1) - before * (before + 1)) // 2
 
 
-def band(encoding: PositionEncoding, count: int, like: Tensor) -> Tensor:
-    """Bias and causal mask by distance: [head or 1, 2 count - 1], dtype of `like`, nats.
+def seen(
+    first: int, end: int, keys: int, window: int | None = None, causal: bool = True
+) -> tuple[int, int]:
+    """The range of keys that queries first:end of `keys` positions may look at."""
+    if window is None:
+        return 0, end if causal else keys
+    return max(0, first - window + 1), end if causal else min(keys, end + window - 1)
 
-    Entry t belongs to distance count - 1 - t, so distances run down to 0 and on into the future,
-    where the value is -inf.
+
+def band(
+    encoding: PositionEncoding,
+    count: int,
+    like: Tensor,
+    window: int | None = None,
+    causal: bool = True,
+) -> Tensor:
+    """Bias and mask by distance: [head or 1, 2 count - 1], dtype of `like`, nats.
+
+    Entry t belongs to distance count - 1 - t, so distances run down to 0 and on into the future.
+    The value is -inf at distances from `window` on and, with `causal`, in the future.
     """
-    distance = torch.arange(count - 1, -1, -1, device=like.device)
+    distance = torch.arange(count - 1, -1 if causal else -count, -1, device=like.device)
     bias = encoding.bias(distance)
     if bias is None:
-        bias = torch.zeros(1, count, device=like.device)
-    return F.pad(bias.to(like.dtype), (0, count - 1), value=float("-inf"))
+        bias = torch.zeros(1, len(distance), device=like.device)
+    bias = bias.to(like.dtype)
+    if window is not None:
+        bias = bias.masked_fill(distance.abs() >= window, float("-inf"))
+    return F.pad(bias, (0, 2 * count - 1 - len(distance)), value=float("-inf"))
 
 
 def cut(strip: Tensor, rows: tuple[int, int], columns: tuple[int, int]) -> Tensor:
@@ -84,16 +102,27 @@ def fused(q: Tensor, k: Tensor, v: Tensor, strip: Tensor | None, scale: float) -
 
 
 def fused_with_lse(
-    q: Tensor, k: Tensor, v: Tensor, strip: Tensor | None, scale: float, step: Step = ignore
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    strip: Tensor | None,
+    scale: float,
+    step: Step = ignore,
+    window: int | None = None,
+    causal: bool = True,
+    cap: float | None = None,
 ) -> tuple[Tensor, Tensor]:
     """`fused` and the log-normaliser of each row, lse [batch, head, query]; four dimensions only.
 
-    From torch's kernels for CPU and CUDA (there not in float64), which have both; elsewhere
-    `blocked` does the work.
+    From torch's kernels for CPU and CUDA (there not in float64), which have both; elsewhere, and
+    under a soft-cap, `blocked` does the work. `window` and `causal` say what of the `strip` is
+    -inf anyway: keys there are not looked at.
     """
     kernel = _KERNELS.get(q.device.type)
-    if kernel is None or (kernel is _on_cuda and q.dtype == torch.float64):
-        return blocked(q, k, v, _unbiased(k) if strip is None else strip, scale, step)
+    wide = kernel is _on_cuda and q.dtype == torch.float64
+    if kernel is None or wide or cap is not None or v.shape != k.shape:
+        strip = _unbiased(k) if strip is None else strip
+        return blocked(q, k, v, strip, scale, step, window, causal, cap)
     outs, lses = [], []
     if strip is None:
         for a in range(0, q.shape[2], CAUSAL_ROWS):
@@ -109,11 +138,11 @@ def fused_with_lse(
             lses.append(lse)
             step(pairs(b - a, b))
     else:
-        for rows, keys, values, mask in _from_below(q, k, v, strip):
+        for rows, keys, values, mask in _from_below(q, k, v, strip, window, causal):
             out, lse = kernel(rows, keys, values, mask, False, scale)
             outs.append(out.flip(2))
             lses.append(lse.flip(2))
-            step(pairs(*mask.shape[-2:]))
+            step(_seen(mask.shape[-2], mask.shape[-1], window, causal))
     return torch.cat(outs, dim=2), torch.cat(lses, dim=2)
 
 
@@ -141,7 +170,12 @@ _KERNELS = {"cpu": _on_cpu, "cuda": _on_cuda}
 
 
 def _from_below(
-    q: Tensor, k: Tensor, v: Tensor, strip: Tensor
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    strip: Tensor,
+    window: int | None = None,
+    causal: bool = True,
 ) -> Iterator[tuple[Tensor, Tensor, Tensor, Tensor]]:
     """(queries with the last one first, the keys and values they see, mask) of blocks of rows.
 
@@ -152,11 +186,12 @@ def _from_below(
     queries, keys = q.shape[-2], k.shape[-2]
     for a in range(0, queries, FUSED_ROWS):
         b = min(a + FUSED_ROWS, queries)
-        seen = keys - queries + b
-        mask = strip.unfold(-1, seen, 1)[None, :, keys - seen : keys - seen + b - a]
+        c, d = seen(keys - queries + a, keys - queries + b, keys, window, causal)
+        start = queries - b + c  # where the last query's keys begin
+        mask = strip.unfold(-1, d - c, 1)[None, :, start : start + b - a]
         if q.device.type != "cpu":  # other kernels want rows that begin at aligned addresses
             mask = mask.contiguous()
-        yield q[..., a:b, :].flip(-2), k[..., :seen, :], v[..., :seen, :], mask
+        yield q[..., a:b, :].flip(-2), k[..., c:d, :], v[..., c:d, :], mask
 
 
 def _unbiased(k: Tensor) -> Tensor:
@@ -166,26 +201,43 @@ def _unbiased(k: Tensor) -> Tensor:
 
 
 def blocked(
-    q: Tensor, k: Tensor, v: Tensor, strip: Tensor, scale: float, step: Step = ignore
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    strip: Tensor,
+    scale: float,
+    step: Step = ignore,
+    window: int | None = None,
+    causal: bool = True,
+    cap: float | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Attention in blocks of rows: (output like q, lse [..., head, query]); the reference path.
+    """Attention in blocks of rows: (output [..., query, channel of v], lse [..., head, query]).
 
-    q [..., head, query, channel]; k, v [..., head, key, channel]; queries are the last of the
-    keys' positions. `strip` from `band` with count = number of keys. lse is the natural log of
-    the sum over keys of exp(logit). Memory grows with the number of keys, not with its square.
+    The reference path. q [..., head, query, channel]; k, v [..., head, key, channel]; queries are
+    the last of the keys' positions. `strip` from `band` with count = number of keys, and with
+    `window` and `causal` as there. `cap` c makes logits c tanh(logit / c), before the strip is
+    added (Gemma 2). lse is the natural log of the sum over keys of exp(logit). Memory grows with
+    the number of keys, not with its square.
     """
     queries, keys = q.shape[-2], k.shape[-2]
     offset = keys - queries
-    out, lse = torch.empty_like(q), q.new_empty(q.shape[:-1])
+    out, lse = q.new_empty(*q.shape[:-1], v.shape[-1]), q.new_empty(q.shape[:-1])
     heads = q.shape[:-2].numel()
     for a, b in row_blocks((0, queries), heads * keys):
-        seen = offset + b  # later keys are masked for all rows of the block
-        logits = (scale * q[..., a:b, :]) @ k[..., :seen, :].transpose(-1, -2)
-        logits += cut(strip, (offset + a, offset + b), (0, seen))
+        c, d = seen(offset + a, offset + b, keys, window, causal)  # others are masked for all rows
+        logits = (scale * q[..., a:b, :]) @ k[..., c:d, :].transpose(-1, -2)
+        if cap is not None:
+            logits = logits.div_(cap).tanh_().mul_(cap)
+        logits += cut(strip, (offset + a, offset + b), (c, d))
         top = logits.amax(dim=-1, keepdim=True)  # finite: every query sees itself
         weights = logits.sub_(top).exp_()
         total = weights.sum(dim=-1, keepdim=True)
         lse[..., a:b] = (top + total.log()).squeeze(-1)
-        out[..., a:b, :] = weights @ v[..., :seen, :] / total
-        step(pairs(b - a, seen))
+        out[..., a:b, :] = weights @ v[..., c:d, :] / total
+        step(_seen(b - a, d - c, window, causal))
     return out, lse
+
+
+def _seen(queries: int, keys: int, window: int | None, causal: bool) -> int:
+    """About how many pairs a block held, for a `Step`: exactly, where all is causal."""
+    return pairs(queries, keys) if causal and window is None else queries * keys

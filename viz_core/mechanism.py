@@ -77,17 +77,19 @@ def measure(
 
 def _rows(trace: Trace, layer: int, first: int) -> Array:
     """Entropy, sink mass, mean distance, mass beyond the trained length: [4, head, query]."""
-    n, trained = trace.length, trace.encoding.geometry.length
-    heads = len(trace.layers[layer].q)
+    n, how = trace.length, trace.scores[layer]
+    trained = how.encoding.geometry.length
+    heads = trace.heads
     blocks = []
     for a, b in kernels.row_blocks((first, n), heads * n):
-        p = trace.log_attention(layer, (a, b), (0, b), slice(None)).exp_()
-        distance = (torch.arange(a, b)[:, None] - torch.arange(b)).to(p)
+        keys = kernels.seen(a, b, n, how.window, how.causal)
+        p = trace.log_attention(layer, (a, b), keys, slice(None)).exp_()
+        distance = (torch.arange(a, b)[:, None] - torch.arange(*keys)).abs().to(p)
         values = (
             torch.special.entr(p).sum(-1),  # -p ln p, 0 where p is
-            p[..., :SINK].sum(-1),
+            p[..., : max(0, SINK - keys[0])].sum(-1),
             (p * distance).sum(-1),  # keys that come later have p = 0
-            p.masked_fill(distance < trained, 0).sum(-1),
+            p.masked_fill(distance < (trained or math.nan), 0).sum(-1),
         )
         blocks.append(torch.stack(values).cpu().double().numpy())
     return np.concatenate(blocks, axis=-1)

@@ -17,7 +17,9 @@ from torch.nn import functional as F
 
 from viz_core import encodings, kernels
 from viz_core.encodings import Geometry, PositionEncoding
+from viz_core.errors import UsageError
 from viz_core.kernels import Step
+from viz_core.subject import LayerTrace, Scores, Subject, scores
 
 
 @dataclass(frozen=True)
@@ -34,14 +36,42 @@ class ModelConfig:
     parameters: dict[str, encodings.Value] = field(default_factory=dict)
 
     @property
+    def head_dim(self) -> int:
+        """Channels of a head."""
+        return self.width // self.heads
+
+    @property
+    def kv_heads(self) -> int:
+        """Key heads: one for each query head."""
+        return self.heads
+
+    @property
+    def causal(self) -> bool:
+        """A query sees no later key."""
+        return True
+
+    @property
     def geometry(self) -> Geometry:
         """What an encoding needs to know of these sizes."""
-        return Geometry(self.heads, self.width // self.heads, self.width, self.length)
+        return Geometry(self.heads, self.head_dim, self.width, self.length)
 
     @property
     def scale(self) -> float:
         """What dot products are multiplied by: 1 / sqrt(channels of a head)."""
-        return float((self.width // self.heads) ** -0.5)
+        return float(self.head_dim**-0.5)
+
+
+def ours(model: Subject, what: str) -> Transformer:
+    """`model` if it is a Transformer of this project; UsageError, naming `what` needs one, if not.
+
+    What changes the inside of a model is written for ours alone.
+    """
+    if isinstance(model, Transformer):
+        return model
+    raise UsageError(
+        f"Expected a checkpoint of this project's own format for {what}; this one can be mapped, "
+        "measured and scored as it is."
+    )
 
 
 class Layer(NamedTuple):
@@ -124,6 +154,43 @@ class Transformer(nn.Module):
         # last, so that its own random numbers don't shift those of the shared weights
         self.encoding = encodings.get(config.encoding).make(config.geometry, config.parameters)
 
+    @property
+    def device(self) -> torch.device:
+        """Where its weights lie."""
+        return self.embedding.weight.device
+
+    @property
+    def bytes_per_token(self) -> int:
+        """An upper estimate of what tracing one more token costs at the peak (float32).
+
+        Kept q, k, v of each layer, plus the widest moment within a block: stream, its normalised
+        copy, q, k, v with their rotated copies, and the MLP's hidden vectors before and after GELU.
+        """
+        c = self.config
+        return 4 * c.width * (3 * c.layers + 10 + 2 * c.mlp)
+
+    def passes(
+        self, ids: Tensor, step: Step, offset: int = 0
+    ) -> Iterator[tuple[LayerTrace, Scores]]:
+        """What each layer computes of `ids` [position]; see `subject.Subject`."""
+        how = None
+        for _, layer in self.each_layer(ids[None], None, True, step, offset):
+            assert layer.lse is not None
+            # copies, where these are views of the product that holds v too
+            kept = LayerTrace(layer.q[0].contiguous(), layer.k[0].contiguous(), layer.lse[0])
+            del layer
+            how = how or scores(self.encoding, self.config.scale, len(ids), kept.q)
+            yield kept, how
+
+    def stream(self, tokens: Tensor) -> Tensor:
+        """tokens [b, n] to the normalised stream [b, n, w], without logits."""
+        stream: Tensor = self(tokens, head=False, keep=False).stream
+        return stream
+
+    def logits(self, stream: Tensor) -> Tensor:
+        """stream [..., w] to logits [..., vocabulary]."""
+        return stream @ self.embedding.weight.T
+
     def forward(
         self,
         tokens: Tensor,
@@ -145,7 +212,7 @@ class Transformer(nn.Module):
                 layers.append(layer)
             del layer
         x = self.norm(x)
-        logits = x @ self.embedding.weight.T if head else x.new_empty(*x.shape[:2], 0)
+        logits = self.logits(x) if head else x.new_empty(*x.shape[:2], 0)
         return Output(x, logits, tuple(layers))
 
     def each_layer(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from viz_core.signatures.portrait import Portrait
 from viz_core.store import Entry
@@ -27,20 +29,29 @@ def pack_window(window: Window) -> Packed:
 
 def unpack_window(entry: Entry) -> Window:
     """The window that was packed. Raises KeyError where something is missing."""
-    return _window(entry.arrays["value"], entry)
+    return _window(entry.arrays["value"], entry.arrays["count"], entry)
 
 
 def pack(survey: Survey) -> Packed:
-    """(arrays, words) of a survey: arrays get a first axis, the layer."""
-    arrays, about = pack_window(survey.windows[0])  # they differ in their values alone
+    """(arrays, words) of a survey: arrays get a first axis, the layer.
+
+    Curves of layers that see less far end with distances that have no pair.
+    """
+    arrays, about = pack_window(survey.windows[0])
     arrays["value"] = np.stack([w.value for w in survey.windows])
-    arrays["curve"] = np.stack([c.value for c in survey.curves])
-    arrays["error"] = np.stack([c.error for c in survey.curves])
-    arrays["pairs"] = survey.curves[0].pairs
+    arrays["count"] = np.stack([w.count for w in survey.windows])
+    if (arrays["count"] == arrays["count"][0]).all():  # the same mask in all layers
+        arrays["count"] = arrays["count"][:1]
+    arrays["curve"] = _even([c.value for c in survey.curves])
+    arrays["error"] = _even([c.error for c in survey.curves])
+    arrays["pairs"] = _even([c.pairs for c in survey.curves], 0)
     arrays["slope"] = np.stack(survey.slopes)
     laws = [law for law in survey.laws if law is not None]
     if laws:
-        arrays["law"] = np.stack(laws)
+        none = np.full_like(laws[0], np.nan)
+        arrays["law"] = _even([none if law is None else law for law in survey.laws])
+    if survey.curves[0].ahead is not None:
+        arrays["ahead"] = _even([np.asarray(c.ahead) for c in survey.curves])
     for name, statistic in survey.statistics.items():
         arrays[f"statistic {name}"] = statistic
     first = survey.curves[0]
@@ -51,12 +62,25 @@ def pack(survey: Survey) -> Packed:
 def unpack(entry: Entry) -> Survey:
     """The survey that was packed. Raises KeyError where something is missing."""
     a, sink, texts = entry.arrays, *(json.loads(entry.about[n]) for n in ("sink", "curve_texts"))
-    curves = zip(a["curve"], a["error"], strict=True)
-    mark = "statistic "
+    layers, mark = range(len(a["value"])), "statistic "
+    ends = [int(np.count_nonzero(pairs)) for pairs in a["pairs"]]
+    laws = [a["law"][i][:, : ends[i]] if "law" in a else None for i in layers]
     return Survey(
-        windows=tuple(_window(value, entry) for value in a["value"]),
-        curves=tuple(Curve(value, error, a["pairs"], texts, sink) for value, error in curves),
-        laws=tuple(a["law"]) if "law" in a else (None,) * len(a["curve"]),
+        windows=tuple(
+            _window(a["value"][i], a["count"][i % len(a["count"])], entry) for i in layers
+        ),
+        curves=tuple(
+            Curve(
+                a["curve"][i][:, : ends[i]],
+                a["error"][i][:, : ends[i]],
+                a["pairs"][i][: ends[i]],
+                texts,
+                sink,
+                a["ahead"][i][:, : ends[i]] if "ahead" in a else None,
+            )
+            for i in layers
+        ),
+        laws=tuple(None if law is None or np.isnan(law).all() else law for law in laws),
         slopes=tuple(a["slope"]),
         statistics={n.removeprefix(mark): v for n, v in a.items() if n.startswith(mark)},
     )
@@ -85,11 +109,18 @@ def unpack_portrait(entry: Entry) -> Portrait:
     return Portrait(**values)
 
 
-def _window(value: Any, entry: Entry) -> Window:
+def _even(arrays: Sequence[npt.NDArray[Any]], fill: float = np.nan) -> npt.NDArray[Any]:
+    """Arrays [..., distance] as one [layer, ..., distance], the shorter ones filled up."""
+    most = max(a.shape[-1] for a in arrays)
+    ends = [((0, 0),) * (a.ndim - 1) + ((0, most - a.shape[-1]),) for a in arrays]
+    return np.stack([np.pad(a, e, constant_values=fill) for a, e in zip(arrays, ends, strict=True)])
+
+
+def _window(value: Any, count: Any, entry: Entry) -> Window:
     words = {name: json.loads(word) for name, word in entry.about.items()}
     return Window(
         value,
-        entry.arrays["count"],
+        count,
         tuple(words["rows"]),
         tuple(words["columns"]),
         words["cell"],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import cast
 
 import numpy as np
@@ -21,7 +21,8 @@ from viz_core.model import Block, Transformer
 from viz_core.progress import Progress, ignore, within
 from viz_core.signatures.portrait import Portrait
 from viz_core.signatures.split import Split, split
-from viz_core.trace import LayerTrace, Trace, trace
+from viz_core.subject import LayerTrace, Scores, Subject
+from viz_core.trace import Trace, trace
 from viz_core.types import SINK
 
 NEAR = 128  # distances over which position and content are split: farther ones hardly count
@@ -36,18 +37,18 @@ Array = npt.NDArray[np.float64]
 class _Layer:
     """One layer's measurements, text by text."""
 
-    parts: list[decay.Part]
-    open: list[decay.Part]
-    near: list[decay.Near]
-    probability: Array
-    sink_mass: Array
-    entropy: Array
-    query_norm: Array
-    key_norm: Array
+    parts: list[decay.Part] = field(default_factory=list)
+    open: list[decay.Part] = field(default_factory=list)
+    near: list[decay.Near] = field(default_factory=list)
+    probability: Array | float = 0.0
+    sink_mass: Array | float = 0.0
+    entropy: Array | float = 0.0
+    query_norm: Array | float = 0.0
+    key_norm: Array | float = 0.0
 
 
 def measure(
-    model: Transformer,
+    model: Subject,
     texts: Sequence[Sequence[int]],
     tokenizer: Tokenizer,
     setting: str = "",
@@ -65,27 +66,25 @@ def measure(
             f"Expected texts of one length of at least {4 * SINK} tokens; got {lengths}."
         )
     config, n = model.config, lengths[0]
-    size, pairs = n - SINK, config.width // config.heads // 2
-    shapes = ((size,), (), (), (pairs,), (pairs,))
-    layers = [
-        _Layer([], [], [], *(np.zeros((config.heads, *shape)) for shape in shapes))
-        for _ in range(config.layers)
-    ]
+    layers = [_Layer() for _ in range(config.layers)]
     for t, ids in enumerate(texts):
         here = within(progress, t / len(texts), (t + 1) / len(texts))
         one = trace(model, ids, within(here, 0.0, SHARES[0]))
         for i, layer in enumerate(layers):
             first, last = (SHARES[0] + (1 - SHARES[0]) * (i + j) / len(layers) for j in (0, 1))
             _add(layer, one, i, len(texts), within(here, first, last))
+        hows = one.scores
         spread = mechanism.measure(one).entropy_share
         for layer, share in zip(layers, spread, strict=True):
             layer.entropy += share / len(texts)
+    # as far as all layers see: under a window, no farther than the shortest one
+    size = min(layer.parts[0].fit.shape[1] for layer in layers)
     curves = [decay.by_distance(layer.parts, floor=0) for layer in layers]
     induction = _induction(model, tokenizer)
     splits = [_split(layer.near) for layer in layers]
     encoding = model.encoding
     rope = encoding.frequencies(n)[0].numpy() if isinstance(encoding, RoPE) else np.empty(0)
-    laws = [_law(model, layer, i, texts) for i, layer in enumerate(layers)]
+    laws = [_law(model, layer, hows[i], i, texts) for i, layer in enumerate(layers)]
     parts = [layer.parts for layer in layers]
     return Portrait(
         encoding=config.encoding,
@@ -95,13 +94,15 @@ def measure(
         texts=len(texts),
         sink=SINK,
         near=min(NEAR, size),
-        curve=np.stack([c.value for c in curves]),
-        error=np.stack([c.error for c in curves]),
+        curve=np.stack([c.value[:, :size] for c in curves]),
+        error=np.stack([c.error[:, :size] for c in curves]),
         with_sink=np.stack([decay.by_distance(x.open, floor=0).value[:, :size] for x in layers]),
-        logit=np.stack([np.mean([p.logit for p in some], axis=0) for some in parts]),
-        probability=np.stack([layer.probability for layer in layers]),
-        law=np.stack([np.full(curves[0].value.shape, np.nan) if w is None else w for w in laws]),
-        pairs=curves[0].pairs.astype(np.int64),
+        logit=np.stack([np.mean([p.logit[:, :size] for p in some], axis=0) for some in parts]),
+        probability=np.stack([np.asarray(layer.probability)[:, :size] for layer in layers]),
+        law=np.stack(
+            [np.full((config.heads, size), np.nan) if w is None else w[:, :size] for w in laws]
+        ),
+        pairs=curves[0].pairs[:size].astype(np.int64),
         slope=np.stack([[p.pull / p.weight for p in some] for some in parts], axis=1),
         nominal=-encoding.slope.double().numpy()
         if isinstance(encoding, ALiBi)
@@ -116,13 +117,13 @@ def measure(
         chance=np.stack([s.p for s in splits]),
         edges=_edges(encoding, n),
         theta=rope,
-        query_norm=np.stack([layer.query_norm for layer in layers]) if len(rope) else np.empty(0),
-        key_norm=np.stack([layer.key_norm for layer in layers]) if len(rope) else np.empty(0),
+        query_norm=_norms([layer.query_norm for layer in layers], len(rope)),
+        key_norm=_norms([layer.key_norm for layer in layers], len(rope)),
         shift=shift(model, texts[0]),
     )
 
 
-def shift(model: Transformer, ids: Sequence[int], by: int = SHIFT) -> Array:
+def shift(model: Subject, ids: Sequence[int], by: int = SHIFT) -> Array:
     """How much attention changes when all positions move by `by` tokens: [layer, head].
 
     The total variation between the two distributions of each query, 0 .. 1, as a mean over the
@@ -149,17 +150,27 @@ def _add(layer: _Layer, one: Trace, index: int, texts: int, progress: Progress) 
     layer.probability += decay.mean_probability(one, index, progress, SINK) / texts
     first = one.log_attention(index, (SINK, one.length), (0, SINK), slice(None)).exp()
     layer.sink_mass += first.sum(-1).mean(-1).cpu().double().numpy() / texts
-    if isinstance(one.encoding, RoPE):
-        q, k, _ = one.layers[index]
-        layer.query_norm += _norms(q, one.encoding) / texts
-        layer.key_norm += _norms(k, one.encoding) / texts
+    encoding = one.scores[index].encoding
+    if isinstance(encoding, RoPE):
+        q, k, _ = one.take(index)
+        layer.query_norm += _norm(q, encoding) / texts
+        layer.key_norm += _norm(k, encoding) / texts
 
 
-def _norms(x: Tensor, encoding: RoPE) -> Array:
-    """Mean norm of each pair of channels of x [head, position, channel]: [head, pair]."""
+def _norm(x: Tensor, encoding: RoPE) -> Array:
+    """Mean norm of each turned pair of channels of x [head, position, channel]: [head, pair]."""
+    x = x[..., : 2 * len(encoding.frequencies(x.shape[1])[0])]
     x = to_half(x) if encoding.layout == "interleaved" else x
     a, b = x.double().cpu().chunk(2, dim=-1)
     return np.asarray(torch.hypot(a, b).mean(dim=1))
+
+
+def _norms(layers: Sequence[Array | float], pairs: int) -> Array:
+    """[layer, head, pair]; NaN in a layer without rotation, empty where no layer has any."""
+    some = next((x for x in layers if isinstance(x, np.ndarray)), None)
+    if not pairs or some is None:
+        return np.empty(0)
+    return np.stack([np.full_like(some, np.nan) if isinstance(x, float) else x for x in layers])
 
 
 def _split(some: Sequence[decay.Near]) -> Split:
@@ -170,7 +181,7 @@ def _split(some: Sequence[decay.Near]) -> Split:
     )
 
 
-def _induction(model: Transformer, tokenizer: Tokenizer) -> probes.Score:
+def _induction(model: Subject, tokenizer: Tokenizer) -> probes.Score:
     try:
         return probes.induction(model, tokenizer)
     except LengthError:  # the encoding ends before
@@ -186,11 +197,10 @@ def _edges(encoding: encodings.PositionEncoding, length: int) -> npt.NDArray[np.
 
 
 def _law(
-    model: Transformer, layer: _Layer, index: int, texts: Sequence[Sequence[int]]
+    model: Subject, layer: _Layer, how: Scores, index: int, texts: Sequence[Sequence[int]]
 ) -> Array | None:
-    size = layer.parts[0].fit.shape[1]
-    law = decay.law(layer.parts, model.encoding, model.config.scale, size)
-    if law is None and index == 0:
+    law = decay.law(layer.parts, how, layer.parts[0].fit.shape[1])
+    if law is None and index == 0 and isinstance(model, Transformer):
         return _absolute_law(model, texts)
     return law
 
@@ -215,5 +225,5 @@ def _absolute_law(model: Transformer, texts: Sequence[Sequence[int]]) -> Array:
     q, k, _ = (t.transpose(0, 1).contiguous() for t in qkv.unbind(1))
     bare = kernels.band(encodings.get("nope").make(model.config.geometry), len(positions), q)
     _, lse = kernels.blocked(q, k, k, bare, model.config.scale)
-    gram = Trace((LayerTrace(q, k, lse),), model.encoding, model.config.scale)
+    gram = Trace.alike([LayerTrace(q, k, lse)], model.encoding, model.config.scale)
     return decay.part(gram, 0).fit

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from viz_core import texts
 from viz_core.errors import LengthError
-from viz_core.model import Transformer
+from viz_core.subject import Subject
 from viz_core.trace import Trace, trace
 
 PERIOD, COPIES, SEEDS = 25, 4, 10  # the sequences of `induction`
@@ -97,7 +97,7 @@ def previous_token(trace: Trace) -> Score:
     return Score(value[..., 0], float(baseline[0]))
 
 
-def induction(model: Transformer, tokenizer: Tokenizer, seeds: int = SEEDS) -> Score:
+def induction(model: Subject, tokenizer: Tokenizer, seeds: int = SEEDS) -> Score:
     """Prefix matching (Olsson et al. 2022): looking at what followed earlier copies of a token.
 
     PERIOD random tokens COPIES times, without the marks that are no content. For each query from
@@ -133,11 +133,11 @@ def gate(previous: Score, induction: Score, losses: Mapping[str, float] | None) 
 
 def _at_distance(trace: Trace, layer: int, distance: int) -> Tensor:
     """A[i, i - distance] for queries i = distance .. N - 1: [head, query]."""
-    q, k, lse = trace.layers[layer]
+    q, k, lse = trace.take(layer)
     n = trace.length
     dot = (q[:, distance:] * k[:, : n - distance]).sum(-1)
-    bias = trace.strip[:, n - 1 - distance, None]
-    probability: Tensor = (trace.scale * dot + bias - lse[:, distance:]).exp()
+    bias = trace.strip(layer)[:, n - 1 - distance, None]
+    probability: Tensor = (trace.logits(layer, dot) + bias - lse[:, distance:]).exp()
     return probability
 
 

@@ -28,7 +28,7 @@ from safetensors.numpy import load, save
 
 from viz_core.errors import UsageError
 
-CORE = 1  # raise it when numbers that are stored would change: the older ones are then not found
+CORE = 2  # raise it when numbers that are stored would change: the older ones are then not found
 Option = str | int | float | bool | tuple["Option", ...] | None
 Arrays = Mapping[str, npt.NDArray[Any]]
 

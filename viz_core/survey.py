@@ -75,14 +75,16 @@ def survey(
             step(1.0)
     by_layer = list(zip(*parts, strict=True))
     curves = tuple(decay.by_distance(some) for some in by_layer)
-    seen = curves[0].value.shape[1]
     progress(1.0)
     return Survey(
         windows=tuple(windows[0])
         if kind == "probability"
         else tuple(attention.mean(column) for column in zip(*windows, strict=True)),
         curves=curves,
-        laws=tuple(decay.law(some, one.encoding, one.scale, seen) for some in by_layer),
+        laws=tuple(
+            decay.law(some, how, c.value.shape[1])
+            for some, how, c in zip(by_layer, one.scores, curves, strict=True)
+        ),
         slopes=tuple(decay.slope(some) for some in by_layer),
         statistics={
             **{name: np.stack([g[name] for g in glances]) for name in glances[0]},

@@ -1,14 +1,14 @@
 """What one forward pass leaves behind: from it every number of the N x N map is a dot product away.
 
-log A[h, i, j] = scale q[h, i] . k[h, j] + bias(h, i - j) - lse[h, i]
+log A[h, i, j] = c(scale q[h, i] . k[h, j]) + bias(h, i - j) - lse[h, i]
+
+where c is the model's soft-cap, if it has one, and query heads may share a key head.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -16,27 +16,25 @@ from torch import Tensor
 from viz_core import devices, kernels
 from viz_core.encodings import PositionEncoding
 from viz_core.errors import LengthError, TextError
-from viz_core.model import ModelConfig, Transformer
 from viz_core.progress import Progress, ignore
+from viz_core.subject import LayerTrace, Scores, Subject, scores
 
 SHORTEST = 2  # tokens: with one there is nothing to compare
 
 
-class LayerTrace(NamedTuple):
-    """q, k after the encoding [head, position, channel]; lse [head, query], natural log."""
-
-    q: Tensor
-    k: Tensor
-    lse: Tensor
-
-
 @dataclass(frozen=True)
 class Trace:
-    """One text's pass through one model: layers, and how logits are made from q and k."""
+    """One text's pass through one model: layers, and how each makes logits of its q and k."""
 
     layers: tuple[LayerTrace, ...]
-    encoding: PositionEncoding
-    scale: float
+    scores: tuple[Scores, ...]
+
+    @classmethod
+    def alike(cls, layers: Sequence[LayerTrace], encoding: PositionEncoding, scale: float) -> Trace:
+        """A causal trace whose layers all have the same `encoding` and `scale`."""
+        first = layers[0].q
+        shared = scores(encoding, scale, first.shape[1], first)
+        return cls(tuple(layers), (shared,) * len(layers))
 
     @property
     def length(self) -> int:
@@ -44,35 +42,52 @@ class Trace:
         return self.layers[0].q.shape[1]
 
     @property
+    def heads(self) -> int:
+        """Query heads of a layer."""
+        return self.layers[0].q.shape[0]
+
+    @property
     def bytes(self) -> int:
         """Memory that q, k and lse take."""
         return sum(t.nbytes for layer in self.layers for t in layer)
 
-    @cached_property
-    def strip(self) -> Tensor:
-        """Bias and causal mask by distance (`kernels.band`), shared by all layers."""
-        return kernels.band(self.encoding, self.length, self.layers[0].q).detach()
+    def take(self, layer: int, heads: slice | Sequence[int] = slice(None)) -> LayerTrace:
+        """q, k, lse of `heads`; k [head, position, channel] has each query head's own key head."""
+        q, k, lse = self.layers[layer]
+        if isinstance(heads, slice) and len(k) == len(q):
+            return LayerTrace(q[heads], k[heads], lse[heads])
+        chosen = list(range(len(q))[heads]) if isinstance(heads, slice) else list(heads)
+        return LayerTrace(q[chosen], k[[h * len(k) // len(q) for h in chosen]], lse[chosen])
 
-    def strip_of(self, heads: slice) -> Tensor:
-        """The part of `strip` that belongs to `heads`; the one row where all heads share it."""
-        return self.strip[heads] if len(self.strip) > 1 else self.strip
+    def strip(self, layer: int, heads: slice | Sequence[int] = slice(None)) -> Tensor:
+        """Bias and mask by distance (`kernels.band`) of `heads`; one row where all share it."""
+        strip = self.scores[layer].strip
+        if len(strip) == 1:
+            return strip
+        return strip[heads] if isinstance(heads, slice) else strip[list(heads)]
+
+    def logits(self, layer: int, dot: Tensor) -> Tensor:
+        """Products `dot` of q and k as they enter the logits, scaled and capped, without bias."""
+        s = self.scores[layer]
+        scaled = s.scale * dot
+        return scaled if s.cap is None else s.cap * (scaled / s.cap).tanh()
 
     def log_attention(
         self, layer: int, rows: tuple[int, int], columns: tuple[int, int], heads: slice
     ) -> Tensor:
         """log A at queries rows[0]:rows[1], keys columns[0]:columns[1]: [head, query, key].
 
-        Exact, in nats; -inf where the key lies after the query. The block is held whole.
+        Exact, in nats; -inf where the query doesn't see the key. The block is held whole.
         """
-        q, k, lse = (t[heads] for t in self.layers[layer])
+        q, k, lse = self.take(layer, heads)
         (a, b), (c, d) = rows, columns
-        logits = self.scale * q[:, a:b] @ k[:, c:d].transpose(-1, -2)
-        return logits + kernels.cut(self.strip_of(heads), rows, columns) - lse[:, a:b, None]
+        logits = self.logits(layer, q[:, a:b] @ k[:, c:d].transpose(-1, -2))
+        return logits + kernels.cut(self.strip(layer, heads), rows, columns) - lse[:, a:b, None]
 
 
 @torch.no_grad()
 def trace(
-    model: Transformer, ids: Sequence[int], progress: Progress = ignore, offset: int = 0
+    model: Subject, ids: Sequence[int], progress: Progress = ignore, offset: int = 0
 ) -> Trace:
     """Runs `ids` through `model` (on the model's device) in memory linear in their number.
 
@@ -81,49 +96,40 @@ def trace(
     has no value or the estimate exceeds the memory at hand; the largest length that fits is then
     in the error.
     """
-    if len(ids) < SHORTEST:
-        raise TextError(f"Expected at least {SHORTEST} tokens; got {len(ids)}. Give a longer text.")
-    device = next(model.parameters()).device
-    check_length(model, len(ids), device, offset)
-    done, total = 0, model.config.layers * kernels.pairs(len(ids), len(ids))
+    n = len(ids)
+    if n < SHORTEST:
+        raise TextError(f"Expected at least {SHORTEST} tokens; got {n}. Give a longer text.")
+    check_length(model, n, offset)
+    pairs = kernels.pairs(n, n) if model.config.causal else n * n
+    done, total = 0, model.config.layers * pairs
 
     def step(pairs: int) -> None:
         nonlocal done
         done += pairs
-        progress(done / total)
+        progress(min(done / total, 1.0))
 
-    layers = []
-    tokens = torch.tensor([list(ids)], device=device)
-    for _, layer in model.each_layer(tokens, None, True, step, offset):
-        assert layer.lse is not None
-        # copies, where these are views of the product that holds v too
-        layers.append(LayerTrace(layer.q[0].contiguous(), layer.k[0].contiguous(), layer.lse[0]))
+    tokens = torch.tensor(list(ids), device=model.device)
+    layers, made = list[LayerTrace](), list[Scores]()
+    for layer, how in model.passes(tokens, step, offset):
+        layers.append(layer)
+        made.append(how)
         del layer
-    return Trace(tuple(layers), model.encoding, model.config.scale)
+    return Trace(tuple(layers), tuple(made))
 
 
-def bytes_per_token(config: ModelConfig) -> int:
-    """An upper estimate of what tracing one more token costs at the peak, bytes (float32).
-
-    Kept q, k, v of each layer, plus the widest moment within a block: stream, its normalised
-    copy, q, k, v with their rotated copies, and the MLP's hidden vectors before and after GELU.
-    """
-    return 4 * config.width * (3 * config.layers + 10 + 2 * config.mlp)
-
-
-def longest(model: Transformer, device: torch.device) -> int:
-    """The largest length that a trace on `device` may have now: by encoding and by memory."""
-    fits = int(0.8 * devices.free_bytes(device)) // bytes_per_token(model.config)
+def longest(model: Subject) -> int:
+    """The largest length that a trace may have now: by encoding and by memory."""
+    fits = int(0.8 * devices.free_bytes(model.device)) // model.bytes_per_token
     return min(fits, model.encoding.longest or fits)
 
 
-def check_length(model: Transformer, length: int, device: torch.device, offset: int = 0) -> None:
+def check_length(model: Subject, length: int, offset: int = 0) -> None:
     """Raises LengthError, with the largest length that works, unless `length` can be traced.
 
     The positions are those from `offset` on.
     """
     end = model.encoding.longest
-    most = longest(model, device)
+    most = longest(model)
     if length < SHORTEST:
         raise LengthError(
             f"Expected a length from {SHORTEST} to {most:,} tokens; got {length}.", most
@@ -135,7 +141,7 @@ def check_length(model: Transformer, length: int, device: torch.device, offset: 
             end - offset,
         )
     if length > most:
-        need = length * bytes_per_token(model.config) / 2**30
+        need = length * model.bytes_per_token / 2**30
         raise LengthError(
             f"{length:,} tokens would take about {need:.1f} GiB, more than is free; "
             f"choose at most {most:,} tokens.",

@@ -42,7 +42,8 @@ class Curve:
     """Log-attention by distance, b(d), nats, known up to a constant per head.
 
     value, error [head, distance]: the fit and its standard error over texts (NaN with one text);
-    `pairs` [distance]: pairs behind each value. The first `sink` keys are left out.
+    `pairs` [distance]: pairs behind each value. The first `sink` keys are left out. Distances run
+    back from the query; `ahead` is the same of keys after it, where the model sees them.
     """
 
     value: npt.NDArray[np.float64]
@@ -50,6 +51,7 @@ class Curve:
     pairs: npt.NDArray[np.int64]
     texts: int
     sink: int
+    ahead: npt.NDArray[np.float64] | None = None
 
     def aligned(self, law: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """`law` [head, distance] shifted per head to the curve's level, weighted by pairs."""

@@ -10,30 +10,36 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import TypeVar, cast
 
 from viz_core import encodings
 from viz_core.errors import AtlasError, UsageError
-from viz_core.model import Transformer
+from viz_core.model import Transformer, ours
+from viz_core.subject import Subject
+
+Model = TypeVar("Model", bound=Subject)
 
 FACTORS = {"linear": "PI", "ntk": "NTK", "yarn": "YaRN", "llama3": "Llama 3"}
 PARAMETERS = {"theta": ("rope", "θ ="), "exponent": ("alibi", "exponent")}
 
 
-def vary(model: Transformer, setting: str, length: int) -> Transformer:
+def vary(model: Model, setting: str, length: int) -> Model:
     """`model` (the same weights, shared) with its encoding under `setting` for `length` tokens.
 
     "off" leaves the encoding's own weights out, and what is returned says that it is NoPE. Raises
-    UsageError for a setting that is none, of another encoding, or out of its range.
+    UsageError for a setting that is none, of another encoding, or out of its range, and for one of
+    a model that isn't ours.
     """
+    if setting in ("", "none"):
+        return model
+    own = ours(model, f"the setting {setting}")
     if setting == "off":
-        config = replace(model.config, encoding="nope", parameters={})
+        config = replace(own.config, encoding="nope", parameters={})
     else:
-        values = parameters(model.config.encoding, setting, length, model.config.length)
-        if not values:
-            return model
-        config = replace(model.config, parameters={**model.config.parameters, **values})
+        values = parameters(own.config.encoding, setting, length, own.config.length)
+        config = replace(own.config, parameters={**own.config.parameters, **values})
     varied = Transformer(config)
-    weights = model.state_dict()
+    weights = own.state_dict()
     if setting == "off":
         weights = {n: w for n, w in weights.items() if not n.startswith("encoding.")}
     try:
@@ -42,7 +48,7 @@ def vary(model: Transformer, setting: str, length: int) -> Transformer:
         raise AtlasError(
             f"Expected a setting that keeps the trained weights; {setting} changes their shape."
         ) from None
-    return varied.eval().requires_grad_(False)
+    return cast(Model, varied.eval().requires_grad_(False))
 
 
 def parameters(

@@ -58,7 +58,7 @@ def described(path: Path, text: str) -> None:
 def refused(path: Path) -> str:
     """What is said of the damaged file: one sentence on one line, the same from both readers."""
     said = []
-    for act in (native.describe, native.load):
+    for act in (native.header, native.read):
         began, before = time.monotonic(), devices.peak_bytes(torch.device("cpu"))
         with pytest.raises(DamagedCheckpoint) as caught:
             act(path)
@@ -76,10 +76,10 @@ def test_a_checkpoint_comes_back_rounded_to_half_precision(encoding: str, tmp_pa
     made, file = model(encoding), tmp_path / "model.safetensors"
     facts = {"tokens_seen": 12, "recipe": {"rate": 0.1}, "note": "größer ⟨x⟩"}
     native.save(made, file, facts)
-    back, told = native.load(file)
+    back, told = native.read(file)
     assert back.config == made.config and not back.training
     assert told == {**facts, "format": 1, "config": told["config"]}
-    assert native.describe(file) == (made.config, told)
+    assert native.header(file) == (made.config, told)
     state = made.state_dict()
     assert back.state_dict().keys() == state.keys()
     for name, weight in back.state_dict().items():
@@ -92,7 +92,7 @@ def test_a_checkpoint_comes_back_rounded_to_half_precision(encoding: str, tmp_pa
 
 def test_saving_again_changes_no_byte(path: Path) -> None:
     first = native.sha256(path)
-    made, facts = native.load(path)
+    made, facts = native.read(path)
     del facts["config"], facts["format"]
     native.save(made, path, facts)
     assert native.sha256(path) == first and list(path.parent.iterdir()) == [path]
@@ -100,7 +100,7 @@ def test_saving_again_changes_no_byte(path: Path) -> None:
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(AtlasError, match=r"none\.safetensors; there is no such file"):
-        native.describe(tmp_path / "none.safetensors")
+        native.header(tmp_path / "none.safetensors")
 
 
 @pytest.mark.parametrize("part", [0, 1, 7, 8, 300, -1])
@@ -258,9 +258,9 @@ def test_weights_that_are_missing_too_many_or_of_another_kind(
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
 def test_weights_that_are_no_numbers(path: Path, value: float) -> None:
     rewritten(path, lambda facts, weights: weights["blocks.1.up.weight"][3, 4].fill_(value))
-    native.describe(path)  # the header is sound
+    native.header(path)  # the header is sound
     with pytest.raises(DamagedCheckpoint, match="NaN or infinite") as caught:
-        native.load(path)
+        native.read(path)
     assert ". " not in str(caught.value)
 
 

@@ -58,7 +58,7 @@ def log(out: Path) -> list[dict[str, float]]:
 
 
 def weights(path: Path) -> dict[str, Tensor]:
-    return native.load(path)[0].state_dict()
+    return native.read(path)[0].state_dict()
 
 
 @pytest.mark.parametrize("stops", [(5,), (3, 10), (1, 2, 13)])
@@ -88,7 +88,7 @@ def test_a_resumed_run_is_the_unbroken_one(
     for row in (*rows, *others):
         assert row.pop("seconds") > 0
     assert rows == others
-    assert native.describe(whole) == native.describe(broken)
+    assert native.header(whole) == native.header(broken)
     assert sorted(p.name for p in broken.parent.iterdir()) == ["model.safetensors", "training.csv"]
 
 
@@ -188,13 +188,13 @@ def test_the_loss_falls_on_a_text_that_can_be_learned(tmp_path: Path) -> None:
     rows = log(tmp_path)
     assert rows[0]["training_loss"] > 2 and rows[-1]["training_loss"] < 0.5
     assert rows[-1]["validation_loss"] < 0.5 < math.log(VOCABULARY)
-    assert rows[-1]["tokens"] == 12 * 7 * 4 * 16 == native.describe(path)[1]["tokens_seen"]
+    assert rows[-1]["tokens"] == 12 * 7 * 4 * 16 == native.header(path)[1]["tokens_seen"]
 
 
 def test_the_file_says_what_the_run_was(tmp_path: Path) -> None:
     text = data()
     path = train.train("t5", RECIPE, text, tmp_path, {"buckets": 8})
-    config, facts = native.describe(path)
+    config, facts = native.header(path)
     assert config == RECIPE.model("t5", {"buckets": 8, "max_distance": 128})
     assert facts["recipe"] == asdict(RECIPE) and facts["recipe_sha256"] == RECIPE.sha256
     assert {name: facts[name] for name in FACTS} == FACTS
@@ -203,7 +203,7 @@ def test_the_file_says_what_the_run_was(tmp_path: Path) -> None:
     json.dumps(facts, allow_nan=False)  # no NaN for positions past the trained length
     assert list(facts["loss_by_position"]) == ["1-15"]
     windows = batches.held_out(text.validation, 16, 16, RECIPE.seed)
-    measured = perplexity.loss_by_position(native.load(path)[0], windows)
+    measured = perplexity.loss_by_position(native.read(path)[0], windows)
     assert facts["loss_by_position"]["1-15"] == pytest.approx(float(measured[:15].mean()))
 
 

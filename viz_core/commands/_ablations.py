@@ -16,7 +16,7 @@ from viz_core.attribution.places import Array, Place, added
 from viz_core.catalogue import Checkpoint, find
 from viz_core.commands import _shared
 from viz_core.errors import TextError, UsageError
-from viz_core.model import Transformer
+from viz_core.model import Transformer, ours
 from viz_core.progress import Progress, within
 from viz_core.types import SINK
 
@@ -63,12 +63,12 @@ def _loaded(
         raise UsageError("Expected --texts with a --text that has several; a file is one text.")
     place = _shared.device(options.device)
     checkpoint = find(name)
-    model = checkpoint.load(place)
+    model = ours(checkpoint.load(place), "attribution")
     end, config = model.encoding.longest, checkpoint.config
     for n in lengths:
         variants.parameters(config.encoding, options.scaling or "", n, config.length)
         if end is None or n <= end:  # past a table there is no value, which is no error here
-            traces.check_length(model, n, place)
+            traces.check_length(model, n)
     return checkpoint, model
 
 
@@ -81,7 +81,7 @@ def _texts(options: argparse.Namespace, checkpoint: Checkpoint, n: int) -> list[
         texts.PASTED if own else options.text,
         n + 1,
         1 if own else options.texts or TEXTS,
-        _shared.tokenizer(checkpoint),
+        checkpoint.tokenizer(),
         _shared.read(own) if own else "",
     )
     if (shortest := min(len(p.ids) for p in found)) <= n:

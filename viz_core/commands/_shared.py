@@ -8,7 +8,6 @@ import shlex
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any
 
@@ -20,9 +19,8 @@ from viz_core import catalogue, devices, texts
 from viz_core import trace as traces
 from viz_core.catalogue import Checkpoint
 from viz_core.errors import AtlasError, TextError, UsageError
-from viz_core.model import Transformer
 from viz_core.progress import Progress
-from viz_core.readers import native
+from viz_core.subject import Subject
 from viz_core.training import corpus
 
 
@@ -39,15 +37,15 @@ def device(name: str) -> torch.device:
     return torch.device(name)
 
 
-def opened(options: argparse.Namespace) -> tuple[Checkpoint, Transformer, torch.device, Tokenizer]:
+def opened(options: argparse.Namespace) -> tuple[Checkpoint, Subject, torch.device, Tokenizer]:
     """Checkpoint, model, device and tokenizer, once `options.length` is known to be possible."""
     place = device(options.device)
     if options.text == texts.PASTED:
         raise UsageError("Expected your own text as --text-file PATH; got --text pasted.")
     checkpoint = catalogue.find(options.checkpoint)
     model = checkpoint.load(place)
-    traces.check_length(model, options.length, place)
-    return checkpoint, model, place, tokenizer(checkpoint)
+    traces.check_length(model, options.length)
+    return checkpoint, model, place, checkpoint.tokenizer()
 
 
 @contextmanager
@@ -57,28 +55,6 @@ def watched(what: str) -> Iterator[Progress]:
     with tqdm(total=100, desc=what, disable=None, bar_format=form) as bar:
         yield lambda done: bar.update(100 * done - bar.n)
         bar.update(100 - bar.n)  # not where it was stopped
-
-
-def tokenizer(checkpoint: Checkpoint) -> Tokenizer:
-    """The tokenizer.json beside the checkpoint, or else the shipped one, if it is the right one."""
-    own = checkpoint.path.with_name("tokenizer.json")
-    path = own if own.is_file() else catalogue.TOKENIZER
-    pieces = _pieces(path, native.sha256(path))
-    size, wanted = pieces.get_vocab_size(), checkpoint.config.vocabulary
-    trained_with = checkpoint.facts.get("tokenizer_sha256")
-    if size != wanted or trained_with not in (None, native.sha256(path)):
-        raise AtlasError(
-            f"Expected the tokenizer of {wanted:,} pieces that {checkpoint.id} was trained with; "
-            f"{path} is another one, of {size:,}. Put the right tokenizer.json beside the "
-            "checkpoint."
-        )
-    return pieces
-
-
-@lru_cache(maxsize=8)
-def _pieces(path: Path, sha256: str) -> Tokenizer:
-    """One tokenizer for all checkpoints that share it, so that a text is cut into tokens once."""
-    return Tokenizer.from_file(str(path))
 
 
 def checkpoints(names: Sequence[str]) -> list[Checkpoint]:

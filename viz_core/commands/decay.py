@@ -49,7 +49,7 @@ def run(options: argparse.Namespace) -> None:
     began = time.monotonic()
     plain = options.estimator == "mean-probability"
     parts: dict[int, list[fits.Part]] = {layer: [] for layer in layers}
-    means = {layer: np.zeros((config.heads, n)) for layer in layers}
+    means: dict[int, Any] = dict.fromkeys(layers, 0.0)
     with _shared.watched("texts") as progress:
         for i, p in enumerate(passages):
             here = within(progress, i / len(passages), (i + 1) / len(passages))
@@ -69,11 +69,11 @@ def run(options: argparse.Namespace) -> None:
         slope = fits.slope(parts[layer])
         if plain:
             values, law = means[layer], None
-            pairs = [(n - d) * len(passages) for d in range(n)]
+            pairs = [(n - d) * len(passages) for d in range(values.shape[1])]
         else:
             curve = fits.by_distance(parts[layer])
             values, pairs = curve.value, curve.pairs.tolist()
-            law = fits.law(parts[layer], model.encoding, config.scale, values.shape[1])
+            law = fits.law(parts[layer], trace.scores[layer], values.shape[1])
             law = None if law is None else curve.aligned(law)
         for h in range(config.heads):
             entry: dict[str, Any] = {"layer": layer + 1, "head": h + 1, "slope": float(slope[h])}

@@ -19,7 +19,7 @@ from viz_core.catalogue import Checkpoint, find
 from viz_core.commands import _shared
 from viz_core.errors import TextError, UsageError
 from viz_core.mechanism import Mechanism
-from viz_core.model import Transformer
+from viz_core.subject import Subject
 
 TEXTS = 4  # passages in a mean
 MEASURES = [f.name for f in fields(Mechanism) if f.name != "queries"]
@@ -31,11 +31,11 @@ SHOWN = ("checkpoint", "setting", "length", "layer", *MEASURES, "unseen_phases",
 
 
 @dataclass(frozen=True)
-class Subject:
+class Opened:
     """One checkpoint, and the passages of the longest length in its own tokens."""
 
     checkpoint: Checkpoint
-    model: Transformer
+    model: Subject
     passages: list[texts.Passage]
 
 
@@ -45,12 +45,12 @@ def run(options: argparse.Namespace) -> None:
     lengths = sorted(set(options.lengths))
     settings = list(dict.fromkeys("" if s == "none" else s for s in options.scaling or [""]))
     text = str(options.text_file or options.text)
-    subjects = _subjects(options, text, lengths, settings)
+    opened = _opened(options, text, lengths, settings)
     began = time.monotonic()
     rows = list[dict[str, Any]]()
-    steps = sum(len(s.passages) for s in subjects) * len(settings) * sum(lengths)
+    steps = sum(len(s.passages) for s in opened) * len(settings) * sum(lengths)
     with tqdm(total=steps, unit="token", unit_scale=True, disable=None) as bar:
-        for subject, setting, length in product(subjects, settings, lengths):
+        for subject, setting, length in product(opened, settings, lengths):
             found = _rows(subject, setting, length, min(mechanism.ROWS, lengths[0] - 1), bar.update)
             for row in found:
                 row |= {"setting": setting, "text": text, "length": length}
@@ -59,7 +59,7 @@ def run(options: argparse.Namespace) -> None:
     if options.out:
         results.write(options.out, command, rows)
     if options.json:
-        hashes = {s.checkpoint.id: [p.sha256 for p in s.passages] for s in subjects}
+        hashes = {s.checkpoint.id: [p.sha256 for p in s.passages] for s in opened}
         seconds = round(time.monotonic() - began, 4)
         about = {"command": command, "text_sha256": hashes, "seconds": seconds}
         _shared.print_json({**about, "rows": rows})
@@ -68,9 +68,9 @@ def run(options: argparse.Namespace) -> None:
         _shared.print_table([header, *([_plain(row[n]) for n in SHOWN] for row in rows)], 2)
 
 
-def _subjects(
+def _opened(
     options: argparse.Namespace, text: str, lengths: Sequence[int], settings: Sequence[str]
-) -> list[Subject]:
+) -> list[Opened]:
     """All checkpoints with their texts, so that what can't be is refused before any work."""
     if options.text == texts.PASTED:
         raise UsageError("Expected your own text as --text-file PATH; got --text pasted.")
@@ -84,7 +84,7 @@ def _subjects(
         config = checkpoint.config
         for length in lengths:
             if model.encoding.longest is None or length <= model.encoding.longest:
-                traces.check_length(model, length, place)
+                traces.check_length(model, length)
             for setting in settings:
                 variants.parameters(config.encoding, setting, length, config.length)
         opened.append((checkpoint, model))
@@ -93,29 +93,29 @@ def _subjects(
         _shared.fetch_held_out()
     text = texts.PASTED if options.text_file else text
     count = 1 if options.text_file else options.texts or TEXTS
-    subjects = []
+    ready = []
     for checkpoint, model in opened:
-        pieces = _shared.tokenizer(checkpoint)
+        pieces = checkpoint.tokenizer()
         found = texts.passages(text, lengths[-1], count, pieces, pasted)
         if (shortest := min(len(p.ids) for p in found)) < lengths[-1]:
             raise TextError(
                 f"Expected texts of {lengths[-1]:,} tokens; the shortest has {shortest:,}. "
                 "Choose at most that length."
             )
-        subjects.append(Subject(checkpoint, model, found))
-    _shared.tell([p for s in subjects for p in s.passages])
-    return subjects
+        ready.append(Opened(checkpoint, model, found))
+    _shared.tell([p for s in ready for p in s.passages])
+    return ready
 
 
 def _rows(
-    subject: Subject, setting: str, length: int, queries: int, done: Callable[[int], object]
+    one: Opened, setting: str, length: int, queries: int, done: Callable[[int], object]
 ) -> Iterator[dict[str, Any]]:
     """What one setting and length gave: each layer, then the mean of all; `done(tokens)`."""
-    config, count = subject.checkpoint.config, len(subject.passages)
-    end = subject.model.encoding.longest
+    config, count = one.checkpoint.config, len(one.passages)
+    end = one.model.encoding.longest
     about: dict[str, Any] = {
-        "checkpoint": subject.checkpoint.id,
-        "checkpoint_sha256": subject.checkpoint.sha256,
+        "checkpoint": one.checkpoint.id,
+        "checkpoint_sha256": one.checkpoint.sha256,
         "encoding": config.encoding,
         "trained_length": config.length,
     }
@@ -126,9 +126,9 @@ def _rows(
         yield from ({**about, "layer": name} for name in names)
         done(length * count)
         return
-    model = variants.vary(subject.model, setting, length)
+    model = variants.vary(one.model, setting, length)
     found = []
-    for passage in subject.passages:
+    for passage in one.passages:
         # cut from the front: the last tokens are the same at every length
         passed = traces.trace(model, passage.ids[-length:])
         found.append(mechanism.measure(passed, queries))
@@ -141,7 +141,7 @@ def _rows(
         yield {**about, "layer": name, **means}
 
 
-def _unseen(model: Transformer, trained: Mapping[str, Any], length: int) -> float | None:
+def _unseen(model: Subject, trained: Mapping[str, Any], length: int) -> float | None:
     """The share of new angles; None too where training itself had a scaling, and other arcs."""
     if trained.get("scaling", "none") != "none":
         return None

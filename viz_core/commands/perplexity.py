@@ -18,7 +18,7 @@ from viz_core.catalogue import Checkpoint
 from viz_core.commands import _shared
 from viz_core.errors import AtlasError, UsageError
 from viz_core.journal import Journal, store_folder
-from viz_core.model import Transformer
+from viz_core.subject import Subject
 from viz_core.types import Sample
 
 
@@ -38,9 +38,7 @@ def run(options: argparse.Namespace) -> None:
         )
     if options.text == texts.HELD_OUT and not options.text_file:
         _shared.fetch_held_out()
-    read = {
-        checkpoint.id: _samples(options, _shared.tokenizer(checkpoint)) for checkpoint, _ in loaded
-    }
+    read = {checkpoint.id: _samples(options, checkpoint.tokenizer()) for checkpoint, _ in loaded}
     rows: list[dict[str, Any]] = []
     settings = options.scaling or [""]
     total = len(loaded) * len(settings)
@@ -87,7 +85,7 @@ _BAR = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}, {postfix}"
 
 def _loaded(
     name: str, options: argparse.Namespace, place: torch.device
-) -> tuple[Checkpoint, Transformer]:
+) -> tuple[Checkpoint, Subject]:
     """The checkpoint called `name`, once all lengths and settings are known to be possible."""
     checkpoint = catalogue.find(name)
     config = checkpoint.config
@@ -98,7 +96,7 @@ def _loaded(
     end = model.encoding.longest
     for n in options.lengths:
         if end is None or n <= end:  # past a table there is no value, which is no error here
-            traces.check_length(model, n, place)
+            traces.check_length(model, n)
     return checkpoint, model
 
 

@@ -39,7 +39,7 @@ def run(options: argparse.Namespace) -> None:
 def _row(checkpoint: Checkpoint, place: torch.device) -> dict[str, Any]:
     """The probes of one checkpoint, within its trained length; layers and heads from 1."""
     model = checkpoint.load(place)
-    pieces = _shared.tokenizer(checkpoint)
+    pieces = checkpoint.tokenizer()
     length = min(LENGTH, checkpoint.config.length)
     passages = texts.passages(texts.MANUAL, length, TEXTS, pieces)
     previous = probes.mean([probes.previous_token(trace(model, p.ids)) for p in passages])

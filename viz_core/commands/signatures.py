@@ -33,7 +33,7 @@ def run(options: argparse.Namespace) -> None:
     with _shared.watched("heads") as progress:
         for i, checkpoint in enumerate(chosen):
             here = within(progress, i / len(chosen), (i + 1) / len(chosen))
-            pieces = _shared.tokenizer(checkpoint)
+            pieces = checkpoint.tokenizer()
             length = options.length or checkpoint.config.length
             passages = texts.passages(options.text, length, options.texts or TEXTS, pieces)
             _shared.tell(passages)

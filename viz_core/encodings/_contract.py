@@ -20,7 +20,10 @@ Value = int | float | str
 
 @dataclass(frozen=True)
 class Parameter:
-    """One knob of an encoding: its default, its range (or its choices), and what it does."""
+    """One knob of an encoding: its default, its range (or its choices), and what it does.
+
+    `aside`: a detail of how some models use the encoding, shown only where it isn't the default.
+    """
 
     name: str
     default: Value
@@ -28,6 +31,7 @@ class Parameter:
     low: float | None = None
     high: float | None = None
     choices: tuple[str, ...] = ()
+    aside: bool = False
 
     def check(self, value: object) -> Value:
         """`value` as this parameter's type; `UsageError` when it is outside range or choices."""
@@ -132,13 +136,17 @@ class Encoding:
     parameters: tuple[Parameter, ...] = ()
 
     def settings(self, values: Mapping[str, object] | None = None) -> dict[str, Value]:
-        """All parameters with `values` laid over the defaults; `UsageError` on a wrong one."""
+        """All parameters with `values` laid over the defaults; `UsageError` on a wrong one.
+
+        Those aside are left out where they are at their default.
+        """
         values = dict(values or {})
         known = {p.name: p for p in self.parameters}
         for name in values:
             if name not in known:
                 raise UnknownName(f"a parameter of {self.id}", name, sorted(known) or ["none"])
-        return {n: p.check(values.get(n, p.default)) for n, p in known.items()}
+        every = {n: p.check(values.get(n, p.default)) for n, p in known.items()}
+        return {n: v for n, v in every.items() if not known[n].aside or v != known[n].default}
 
     def make(
         self, geometry: Geometry, values: Mapping[str, object] | None = None

@@ -44,6 +44,7 @@ def frequencies(
 ) -> tuple[Tensor, float]:
     """(theta [pair] in radians per token, float64; the factor on cos and sin).
 
+    `head_dim` is the width that turns: where rotary is partial, the exponent counts in it too.
     `length` is the trained length L; `seen` the current length N, used by `dynamic` alone:
     its base depends on N, so keys rotated for one N don't fit queries rotated for another.
     """

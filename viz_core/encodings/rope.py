@@ -22,8 +22,13 @@ def rotate(x: Tensor, angle: Tensor, layout: str = "half", factor: float = 1.0) 
     """Each pair of channels of x [..., position, channel] turned by `angle` [position, pair].
 
     layout "half" pairs channel k with k + D/2 (Llama, GPT-NeoX); "interleaved" pairs 2k with
-    2k + 1 (GPT-J, RoFormer). `factor` multiplies the result (YaRN's temperature).
+    2k + 1 (GPT-J, RoFormer). `factor` multiplies the result (YaRN's temperature). Channels past
+    the last pair pass through as they are (partial rotary).
     """
+    turning = 2 * angle.shape[-1]
+    if turning < x.shape[-1]:
+        turned = rotate(x[..., :turning], angle, layout, factor)
+        return torch.cat((turned, x[..., turning:]), dim=-1)
     cos, sin = ((f(angle) * factor).to(x) for f in (torch.cos, torch.sin))
     if layout == "half":
         a, b = x.chunk(2, dim=-1)
@@ -73,21 +78,27 @@ class RoPE(PositionEncoding):
         scaling: str = "none",
         factor: float = 1.0,
         layout: str = "half",
+        rotary: int = 0,
     ) -> None:
         super().__init__(geometry)
         least = 4 if scaling in ("ntk", "dynamic") else 2  # they divide by D - 2
-        if geometry.head_dim % 2 or geometry.head_dim < least:
+        self.rotary = rotary or geometry.head_dim
+        if self.rotary % 2 or self.rotary < least:
             raise UsageError(
                 f"Expected an even head width of at least {least} for RoPE with scaling "
-                f"{scaling}; got {geometry.head_dim}."
+                f"{scaling}; got {self.rotary}."
+            )
+        if self.rotary > geometry.head_dim:
+            raise UsageError(
+                f"Expected at most the head's {geometry.head_dim} channels to turn; "
+                f"got rotary {self.rotary}."
             )
         self.theta, self.layout = theta, layout
         self.scaling = Scaling(scaling, factor)
 
     def frequencies(self, seen: int) -> tuple[Tensor, float]:
         """(radians per token [pair], factor on cos and sin) when `seen` positions exist."""
-        g = self.geometry
-        return frequencies(g.head_dim, self.theta, self.scaling, g.length, seen)
+        return frequencies(self.rotary, self.theta, self.scaling, self.geometry.length, seen)
 
     def rotate(self, x: Tensor, positions: Tensor, seen: int) -> Tensor:
         """x [..., head, position, channel] turned by its positions."""
@@ -107,15 +118,19 @@ class RoPE(PositionEncoding):
     def law(self, distance: Tensor, query: Tensor, key: Tensor, scale: float) -> Tensor:
         """scale x Re sum_k q_k conj(k_k) e^(i d theta_k): what the mean q and k alone would score.
 
-        [head, distance]; an exact part of the score, to which content adds the rest.
+        [head, distance]; an exact part of the score, to which content adds the rest. Channels that
+        don't turn add a constant.
         """
         theta, factor = self.frequencies(int(distance.max()) + 1)
+        query, key = query.double().cpu(), key.double().cpu()
+        still = (query[..., self.rotary :] * key[..., self.rotary :]).sum(-1, keepdim=True)
+        query, key = query[..., : self.rotary], key[..., : self.rotary]
         if self.layout == "interleaved":
             query, key = to_half(query), to_half(key)
-        q, k = (torch.complex(*v.double().cpu().chunk(2, dim=-1)) for v in (query, key))
+        q, k = (torch.complex(*v.chunk(2, dim=-1)) for v in (query, key))
         turn = torch.polar(torch.ones(()).double(), distance.double().cpu()[:, None] * theta)
         kernel = torch.einsum("hp,dp->hd", q * k.conj(), turn).real
-        return (scale * factor**2 * kernel).float()
+        return (scale * (factor**2 * kernel + still)).float()
 
 
 ENCODING = Encoding(
@@ -151,5 +166,6 @@ ENCODING = Encoding(
             1024.0,
         ),
         Parameter("layout", "half", "Which channels form a pair.", choices=LAYOUTS),
+        Parameter("rotary", 0, "How many channels of a head turn; 0 for all.", 0, 512, aside=True),
     ),
 )

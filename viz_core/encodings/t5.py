@@ -50,19 +50,27 @@ class T5(PositionEncoding):
     encodings, and the bias is not: the only thing that differs between checkpoints is the bias.
     """
 
-    def __init__(self, geometry: Geometry, buckets: int = 32, max_distance: int = 128) -> None:
+    def __init__(
+        self,
+        geometry: Geometry,
+        buckets: int = 32,
+        max_distance: int = 128,
+        bidirectional: int = 0,
+    ) -> None:
         super().__init__(geometry)
         if max_distance <= buckets // 2:
             raise UsageError(
                 f"Expected max_distance above buckets / 2 = {buckets // 2}; got {max_distance}."
             )
         self.buckets, self.max_distance = buckets, max_distance
+        self.bidirectional = bool(bidirectional)
         self.table = nn.Embedding(buckets, geometry.heads)
         nn.init.normal_(self.table.weight, std=geometry.width**-0.5)
 
     def bias(self, distance: Tensor) -> Tensor:
-        """[head, *distance.shape], from the table."""
-        return self.table.weight.T[:, bucket(distance, self.buckets, self.max_distance)]
+        """[head, *distance.shape], from the table; a distance below 0 is a key in the future."""
+        buckets = bucket(distance, self.buckets, self.max_distance, self.bidirectional)
+        return self.table.weight.T[:, buckets]
 
 
 ENCODING = Encoding(
@@ -94,6 +102,14 @@ ENCODING = Encoding(
             "Where the logarithmic buckets end, in tokens.",
             8,
             65536,
+        ),
+        Parameter(
+            "bidirectional",
+            0,
+            "1 where the future has half of the buckets, as in T5's encoder.",
+            0,
+            1,
+            aside=True,
         ),
     ),
 )

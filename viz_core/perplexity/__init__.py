@@ -10,7 +10,7 @@ import json
 import math
 import time
 from collections.abc import Callable, Iterable, MutableMapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, is_dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,10 +18,10 @@ import torch
 
 from viz_core import variants
 from viz_core.errors import LengthError
-from viz_core.model import Transformer
 from viz_core.perplexity import intervals, protocols
 from viz_core.perplexity.protocols import FIXED, PROTOCOLS, Window
 from viz_core.perplexity.scoring import loss_by_position, token_losses
+from viz_core.subject import Sizes, Subject
 from viz_core.types import Sample
 
 __all__ = ["PROTOCOLS", "Row", "loss_by_position", "measure", "token_losses"]
@@ -68,7 +68,7 @@ class _Scores:
 
 
 def measure(
-    model: Transformer,
+    model: Subject,
     samples: Sequence[Sample],
     lengths: Iterable[int],
     protocol: str = FIXED,
@@ -152,7 +152,7 @@ def _rows(blank: Row, found: _Scores, base: _Scores | None, members: list[int]) 
 
 
 def _scores(
-    model: Transformer,
+    model: Subject,
     samples: Sequence[Sample],
     length: int,
     protocol: str,
@@ -171,7 +171,7 @@ def _scores(
     for d, sample in enumerate(samples):
         progress(d / len(samples))
         wanted = protocols.windows(protocol, len(sample.ids), length, sample.sha256)
-        about = [VERSION, identity, asdict(config), protocol, wanted, sample.sha256]
+        about = [VERSION, identity, _words(config), protocol, wanted, sample.sha256]
         key = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
         found = kept.get(key) if kept is not None else None
         if found is None:
@@ -190,8 +190,14 @@ def _scores(
     return _Scores(sums, counts, seconds)
 
 
+def _words(config: Sizes) -> dict[str, Any]:
+    """All that is known of the sizes of a model, as JSON has it."""
+    assert is_dataclass(config) and not isinstance(config, type)
+    return asdict(config)
+
+
 def _sample(
-    model: Transformer,
+    model: Subject,
     sample: Sample,
     wanted: list[Window],
     edges: tuple[protocols.Bin, ...],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,10 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
 from viz_core.encodings import get
-from viz_core.errors import AtlasError, DamagedCheckpoint
+from viz_core.errors import AtlasError, DamagedCheckpoint, UsageError
 from viz_core.model import ModelConfig, Transformer
+from viz_core.readers.description import Description, Finding
+from viz_core.subject import Subject
 
 FORMAT = 1
 _KEY = "attention_atlas"
@@ -31,7 +34,61 @@ def save(model: Transformer, path: Path, facts: dict[str, Any]) -> None:
     partial.replace(path)
 
 
-def describe(path: Path) -> tuple[ModelConfig, dict[str, Any]]:
+def describe(path: Path, answers: Mapping[str, object]) -> Description | None:
+    """The checkpoint at `path`, a file or the folder that holds it; None where it isn't ours."""
+    file = path / "model.safetensors" if path.is_dir() else path
+    if not file.is_file() or file.suffix != ".safetensors" or not _ours(file):
+        return None
+    if answers:
+        raise UsageError(
+            f"Expected no answers about {file.name}, which says all of itself; "
+            f"got {', '.join(answers)}."
+        )
+    config, facts = header(file)
+    with torch.device("meta"):
+        weights = sum(p.numel() for p in Transformer(config).parameters())
+    beside = file.with_name("tokenizer.json")
+    return Description(
+        path=file,
+        format="native",
+        family="attention-atlas",
+        config=config,
+        weights=weights,
+        facts=facts,
+        tokenizer=beside if beside.is_file() else None,
+    )
+
+
+def load(description: Description, device: torch.device) -> Transformer:
+    """The model in float32 on `device`. Raises DamagedCheckpoint."""
+    return read(description.path)[0].to(device)
+
+
+def audit(subject: Subject, description: Description) -> tuple[Finding, ...]:
+    """What the file says of itself, in words: it holds all that there is to know."""
+    c, facts = description.config, description.facts
+    tokens, loss = facts.get("tokens_seen"), facts.get("validation_loss")
+    found = [
+        Finding("encoding", "agrees", f"{get(c.encoding).name}, as the file's description says."),
+        Finding("trained length", "agrees", f"{c.length:,} tokens, as the description says."),
+    ]
+    if isinstance(tokens, int):
+        found.append(Finding("training", "note", f"{tokens:,} tokens seen."))
+    if isinstance(loss, float):
+        found.append(Finding("loss", "note", f"{loss:.3f} nats per token in validation."))
+    return tuple(found)
+
+
+def _ours(file: Path) -> bool:
+    """Whether a safetensors file has our description; so has, for all we know, a damaged one."""
+    try:
+        with safe_open(file, framework="pt") as opened:
+            return _KEY in (opened.metadata() or {})
+    except (SafetensorError, OSError):
+        return True
+
+
+def header(path: Path) -> tuple[ModelConfig, dict[str, Any]]:
     """(sizes and encoding, all facts) from the header alone; weights are not read.
 
     What it returns fits the weights in name and shape, so a model of these sizes can be built.
@@ -68,9 +125,9 @@ def describe(path: Path) -> tuple[ModelConfig, dict[str, Any]]:
     return config, facts
 
 
-def load(path: Path) -> tuple[Transformer, dict[str, Any]]:
+def read(path: Path) -> tuple[Transformer, dict[str, Any]]:
     """(model in float32, ready to evaluate; facts). Raises DamagedCheckpoint."""
-    config, facts = describe(path)
+    config, facts = header(path)
     with safe_open(path, framework="pt") as file:
         weights = {name: file.get_tensor(name).float() for name in file.keys()}  # noqa: SIM118
     if not all(bool(w.isfinite().all()) for w in weights.values()):

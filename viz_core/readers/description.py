@@ -1,0 +1,65 @@
+"""What a reader finds out about a checkpoint before it reads a weight."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from viz_core.encodings import Geometry, Parameter, Value
+from viz_core.subject import Sizes
+
+Verdict = Literal["agrees", "differs", "note", "unknown"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of the audit: what was looked at, what came of it, and a sentence."""
+
+    about: str
+    verdict: Verdict
+    words: str
+
+
+@dataclass(frozen=True)
+class ForeignSizes:
+    """The `Sizes` of a model that isn't ours."""
+
+    encoding: str
+    layers: int
+    heads: int
+    kv_heads: int
+    head_dim: int
+    width: int
+    vocabulary: int
+    length: int
+    causal: bool = True
+    parameters: Mapping[str, Value] = field(default_factory=dict)
+
+    @property
+    def geometry(self) -> Geometry:
+        """What an encoding needs to know of these sizes."""
+        return Geometry(self.heads, self.head_dim, self.width, self.length)
+
+
+@dataclass(frozen=True)
+class Description:
+    """A checkpoint as its headers and JSON describe it.
+
+    `path` is its file or folder; `format` "native", "state-dict", "huggingface" or "gguf";
+    `weights` the number of parameters; `facts` anything else that it says, in JSON types.
+    `questions` are what could not be inferred, with the likeliest value as default; `answers`
+    what a person said to them.
+    """
+
+    path: Path
+    format: str
+    family: str
+    config: Sizes
+    weights: int
+    findings: tuple[Finding, ...] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    tokenizer: Path | None = None
+    questions: tuple[Parameter, ...] = ()
+    answers: Mapping[str, Value] = field(default_factory=dict)
