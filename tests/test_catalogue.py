@@ -119,6 +119,9 @@ def test_a_path_without_a_file_is_named(folder: Path, name: str) -> None:
         catalogue.find(name, folder)
 
 
-def test_a_path_to_something_else_is_damaged(folder: Path) -> None:
-    with pytest.raises(DamagedCheckpoint):
+def test_a_path_to_something_else_is_no_checkpoint(folder: Path) -> None:
+    with pytest.raises(AtlasError, match=r"Expected a checkpoint file at .*recipe\.toml"):
         catalogue.find(f"{folder}/recipe.toml", folder)
+    (folder / "text.safetensors").write_text("no weights")
+    with pytest.raises(DamagedCheckpoint):
+        catalogue.find(f"{folder}/text.safetensors", folder)

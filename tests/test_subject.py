@@ -1,4 +1,4 @@
-"""Every number of a map, whatever a layer's scores are: windows, both directions, caps, shared keys,
+"""Every number of a map, whatever a layer does: windows, both directions, caps, shared keys,
 sinks. All against the dense map in float64."""
 
 from __future__ import annotations

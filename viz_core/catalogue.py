@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -14,9 +15,9 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import WhitespaceSplit
 
-from viz_core import readers
+from viz_core import journal, readers
 from viz_core.errors import AtlasError, DamagedCheckpoint, UnknownName
-from viz_core.readers import native
+from viz_core.readers import intake, native
 from viz_core.readers.description import Description
 from viz_core.subject import Sizes, Subject
 
@@ -150,8 +151,35 @@ def find(name: str, folder: Path = SHIPPED) -> Checkpoint:
     if not (Path(where).suffix in _SUFFIXES or "/" in where or _is_folder(where)):
         raise UnknownName("a checkpoint", name, [*known, "the path of a checkpoint"])
     answers = dict(parse_qsl(asked, keep_blank_values=True))
-    description = readers.describe(Path(where), answers)
-    return Checkpoint(_name(Path(where)), description)
+    path = Path(where)
+    marks = _marks(path)
+    description = native.describe(path, answers)
+    description = description or readers.describe(_admitted(path, marks), answers)
+    return Checkpoint(_name(path), description)
+
+
+def _marks(path: Path) -> list[tuple[str, int, int]]:
+    """(path, time, size) of the files of the checkpoint at `path`. AtlasError where it has none."""
+    try:
+        files = sorted(path.iterdir()) if path.is_dir() else [path]
+        marks = [(str(f.resolve()), f.stat().st_mtime_ns, f.stat().st_size) for f in files]
+    except (OSError, ValueError):  # no such file, a name too long to be one, or a zero in it
+        marks = []
+    if not any(Path(name).suffix in _SUFFIXES for name, _, _ in marks):
+        raise AtlasError(f"Expected a checkpoint file at {path}; there is none.")
+    return marks
+
+
+def _admitted(path: Path, marks: list[tuple[str, int, int]]) -> Path:
+    """The folder of what may be read of the checkpoint at `path`, which isn't of our own format.
+
+    It is checked (and converted, where it is a pickle) once, and kept with other results for as
+    long as its files stay as they are.
+    """
+    name = hashlib.sha256(repr(marks).encode()).hexdigest()
+    into = journal.store_folder() / "opened" / name
+    found = intake.admitted(into) or intake.admit(path, into, intake.Limits.read())
+    return found.folder
 
 
 def _is_folder(name: str) -> bool:

@@ -1,0 +1,198 @@
+"""The one door: a file, a folder, a .zip or several files of one folder become a checked folder.
+
+What comes out holds safetensors or GGUF files whose headers are right and whose numbers are finite,
+and JSON that names no code. Readers look at nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import get_args
+from uuid import uuid4
+
+from viz_core.errors import AtlasError
+from viz_core.progress import Progress, ignore, within
+from viz_core.readers.intake import (
+    archives,
+    documents,
+    finite,
+    folders,
+    gguf,
+    names,
+    pickles,
+    shards,
+)
+from viz_core.readers.intake.choosing import Kind, choose_weights
+from viz_core.readers.intake.limits import Limits
+from viz_core.readers.intake.words import damaged, listed, shown
+
+_RECORD = "admitted.json"  # not a name that files from outside can have
+
+
+@dataclass(frozen=True)
+class Admitted:
+    """A checked checkpoint: all that is in `folder` may be read.
+
+    `kind` is a guess from names and headers. `weights`: its safetensors files, or the GGUF one.
+    `notes`: sentences for people, of what was left out or taken out.
+    """
+
+    folder: Path
+    kind: Kind
+    weights: tuple[Path, ...]
+    notes: tuple[str, ...]
+
+
+def admit(
+    source: Path | Sequence[Path], into: Path, limits: Limits, progress: Progress = ignore
+) -> Admitted:
+    """Checks the checkpoint at `source` and makes the new folder `into` of it.
+
+    `source`: a file or folder by path, or the files of an upload. Weights that may stay as they are
+    become links in `into`; pickles are converted, archives unpacked, configurations copied without
+    what names code. `progress(done)` may raise, to cancel.
+
+    Two processes may do this at once: the later one returns what the first has made. Raises
+    AtlasError (DamagedCheckpoint for what is wrong with a file), in one sentence; then there is no
+    `into`, nor any part of it.
+    """
+    if into.exists():
+        raise AtlasError(f"Expected a new folder for the checkpoint; {shown(into)} is there.")
+    offered, left_out = _offered(source, limits)
+    partial = into.with_name(f".{into.name}.{uuid4().hex}")
+    try:
+        into.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        partial.mkdir(mode=0o700)
+        made = _Admission(partial, limits, within(progress, 0.3, 1.0))
+        packed = [name for name in offered if name.endswith(".zip")]
+        if packed and len(offered) > 1:
+            raise damaged(packed[0], "one archive alone", "other files came with it", "choose one")
+        if packed:
+            unpacked = partial / "unpacked"
+            archive = offered[packed[0]]
+            left_out += archives.extract(archive, unpacked, limits, within(progress, 0.0, 0.3))
+            offered = {path.name: path for path in unpacked.iterdir()}
+        made.take(offered, left_out)
+        shutil.rmtree(partial / "unpacked", ignore_errors=True)
+        made.record()
+        partial.rename(into)
+    except OSError as error:
+        if (theirs := admitted(into)) is not None:
+            return theirs
+        raise AtlasError(
+            f"Could not write the checkpoint ({error.strerror}), so free space on the disk of the "
+            "server."
+        ) from None
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+    progress(1.0)
+    weights = tuple(into / name for name in made.weights)
+    return Admitted(into, made.kind, weights, tuple(made.notes))
+
+
+def admitted(into: Path) -> Admitted | None:
+    """What `admit` made of the folder `into` before; None if there is nothing, or not any more."""
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        said = json.loads((into / _RECORD).read_text())
+        weights = tuple(into / name for name in said["weights"])
+        if said["kind"] in get_args(Kind) and all(path.exists() for path in weights):
+            return Admitted(into, said["kind"], weights, tuple(said["notes"]))
+    return None
+
+
+def _offered(source: Path | Sequence[Path], limits: Limits) -> tuple[dict[str, Path], list[str]]:
+    """({name: file}, names that are left out)."""
+    if isinstance(source, Path):
+        return folders.files(source, limits)
+    offered: dict[str, Path] = {}
+    left_out: list[str] = []
+    for path in source:
+        if path.name in offered:
+            raise damaged(path, "each file once", "it came twice", "leave one of them out")
+        taken, other = folders.files(path, limits)
+        offered |= taken
+        left_out += other
+    if len(offered) > limits.files:
+        raise AtlasError(
+            f"Expected at most {limits.files:,} files; got {len(offered):,}, so leave some out."
+        )
+    return offered, left_out
+
+
+class _Admission:
+    """One checkpoint on its way into `folder`."""
+
+    def __init__(self, folder: Path, limits: Limits, progress: Progress) -> None:
+        self.folder, self.limits, self.progress = folder, limits, progress
+        self.kind: Kind = "safetensors"
+        self.weights: list[str] = []
+        self.notes: list[str] = []
+
+    def take(self, offered: dict[str, Path], left_out: list[str]) -> None:
+        """Chooses the weights among the `offered` files, and takes them and their documents."""
+        chosen = choose_weights(offered, self.limits)
+        self.kind = chosen.kind
+        for i, (name, path) in enumerate(chosen.files.items()):
+            part = within(self.progress, i / len(chosen.files), (i + 1) / len(chosen.files))
+            self._weigh(name, path, part)
+        weights = [name for name in offered if name.endswith(names.WEIGHTS)]
+        for name, path in offered.items():
+            if name not in weights and not name.endswith(".index.json"):
+                self._document(name, path)
+        if chosen.index is not None:
+            made = {name: self.folder / name for name in self.weights}
+            if chosen.index.name == shards.INDEX:
+                shards.check_index(shards.read_index(chosen.index, self.limits), made, self.limits)
+            shards.write_index(self.folder / shards.INDEX, made, self.limits)
+        left_out = left_out + [name for name in weights if name not in chosen.files]
+        if left_out:
+            self.notes.append(f"Left out, as not needed: {listed(left_out)}.")
+
+    def record(self) -> None:
+        said = {"kind": self.kind, "weights": self.weights, "notes": self.notes}
+        (self.folder / _RECORD).write_text(json.dumps(said))
+
+    def _weigh(self, name: str, path: Path, progress: Progress) -> None:
+        """One file of weights into the folder, checked: a link, or converted."""
+        if name.endswith(names.PICKLES):
+            stem = Path(name).stem.replace("pytorch_model", "model")
+            name = f"{stem if self.kind == 'huggingface' else 'model'}.safetensors"
+            pickles.convert(path, self.folder / name, self.limits)
+            if others := pickles.left_out(self.folder / name, self.limits):
+                self.notes.append(f"Left out, as no weights: {listed(others)}.")
+        else:
+            if name.endswith(".gguf"):
+                gguf.check(path, self.limits)
+            else:
+                finite.check(path, self.limits, progress)
+            self._place(path, name)
+        self.weights.append(name)
+        progress(1.0)
+
+    def _place(self, path: Path, name: str) -> None:
+        """Moved here if it was unpacked for us, else a link.
+
+        It is a relative one, which still leads there when an upload moves as a whole.
+        """
+        target = self.folder / name
+        if path.is_relative_to(self.folder):
+            path.rename(target)
+        else:
+            target.symlink_to(os.path.relpath(path.resolve(), self.folder.resolve()))
+
+    def _document(self, name: str, path: Path) -> None:
+        """One file beside the weights: a configuration without code, or a tokenizer's."""
+        if name in documents.CONFIGURATIONS:
+            value, code = documents.without_code(documents.read_json(path, self.limits))
+            if code:
+                self.notes.append(documents.code_note(name, code))
+            (self.folder / name).write_text(json.dumps(value))
+        else:
+            documents.check_vocabulary(path, self.limits)
+            self._place(path, name)

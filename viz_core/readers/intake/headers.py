@@ -1,0 +1,186 @@
+"""The header of a safetensors file, checked in full before anything is allocated or mapped.
+
+The format (its authors' description): 8 bytes, the length of the header, little-endian; the header,
+JSON: for each tensor its dtype, its shape and where in the rest of the file its bytes begin and
+end, and under "__metadata__" texts by name; then the bytes, without a gap, to the end of the file.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError, safe_open
+
+from viz_core.errors import DamagedCheckpoint
+from viz_core.readers.intake import documents
+from viz_core.readers.intake.limits import Limits
+from viz_core.readers.intake.words import damaged, shown, size
+
+# Bytes of one number. Weights are floats; integers are taken as well, for beside them stand masks
+# and positions. Not taken: numbers of less than 16 bits that weights are quantised to (F8_E4M3,
+# F4, ...), complex ones, and unsigned ones, which no weights come in.
+DTYPES = {
+    "F64": 8,
+    "F32": 4,
+    "F16": 2,
+    "BF16": 2,
+    "I64": 8,
+    "I32": 4,
+    "I16": 2,
+    "I8": 1,
+    "U8": 1,
+    "BOOL": 1,
+}
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """One tensor of a file: `start` and `end` are bytes from the beginning of the file."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Header:
+    """What a file says of itself: tensors in the order of their bytes, and texts by name."""
+
+    tensors: dict[str, Tensor]
+    metadata: dict[str, str]
+
+
+def tensors(path: Path, limits: Limits) -> dict[str, Tensor]:
+    """The tensors of `path`; raises as `read` does."""
+    return read(path, limits).tensors
+
+
+def read(path: Path, limits: Limits) -> Header:
+    """The header of the safetensors file `path`: at most `limits.header` bytes are read.
+
+    Raises DamagedCheckpoint where sizes, dtypes, shapes or places are wrong, contradict each other
+    or the file, or are beyond `limits`.
+    """
+    try:
+        with path.open("rb") as file:
+            total = file.seek(0, 2)
+            file.seek(0)
+            text = _text(file.read(8), total, path, limits)
+            data = file.read(text)
+    except OSError as error:
+        raise damaged(path, "a safetensors file", f"it can't be read ({error.strerror})") from None
+    if len(data) != text:  # cut off since its size was taken
+        raise damaged(path, f"a header of {text:,} bytes", "it ends before")
+    if data[:1] != b"{":
+        raise damaged(path, "a safetensors header", "it begins with something else")
+    described = documents.parse(data, path.name, limits)
+    found = _found(described, 8 + text, path, limits)
+    _cover(found, 8 + text, total, path)
+    metadata = _metadata(described, path)
+    try:  # the library that will read it must see the same
+        with safe_open(path, framework="np") as opened:
+            same = set(opened.keys()) == set(found) and (opened.metadata() or {}) == metadata
+    except (SafetensorError, OSError):
+        same = False
+    if not same:
+        raise damaged(path, "a header that safetensors reads", "it reads another or none")
+    return Header(found, metadata)
+
+
+def _text(length: bytes, total: int, path: Path, limits: Limits) -> int:
+    """The number of bytes of the header's JSON."""
+    if total > limits.largest_file:
+        raise damaged(
+            path,
+            f"at most {size(limits.largest_file)}",
+            f"it has {size(total)}",
+            "raise the limit 'largest_file' if it is right",
+        )
+    if len(length) < 8:
+        raise damaged(path, "a safetensors file", f"it has {total} bytes in all")
+    (text,) = struct.unpack("<Q", length)
+    if text > total - 8:
+        raise damaged(
+            path, "a safetensors file", f"its header claims more bytes ({text:,}) than there are"
+        )
+    if text > limits.header:
+        raise damaged(
+            path,
+            f"a header of at most {size(limits.header)}",
+            f"it claims {size(text)}",
+            "raise the limit 'header' if it is right",
+        )
+    return int(text)
+
+
+def _found(described: dict[str, Any], data: int, path: Path, limits: Limits) -> dict[str, Tensor]:
+    """The tensors in the order of their bytes, which begin at `data`; each is right in itself."""
+    names = [name for name in described if name != "__metadata__"]
+    if not 0 < len(names) <= limits.tensors:
+        raise damaged(
+            path,
+            f"1 to {limits.tensors:,} tensors",
+            f"it has {len(names):,}",
+            "save it with its weights, or raise the limit 'tensors' if it is right",
+        )
+    found = {name: _tensor(name, described[name], data, path, limits) for name in names}
+    return dict(sorted(found.items(), key=lambda item: (item[1].start, item[1].end)))
+
+
+def _tensor(name: str, entry: Any, data: int, path: Path, limits: Limits) -> Tensor:
+    def wrong(expected: str, came: str, do: str = "save or download it again") -> DamagedCheckpoint:
+        return damaged(path, f"{expected} for {shown(name)}", came, do)
+
+    if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "data_offsets"}:
+        raise wrong("dtype, shape and data_offsets", "there is something else")
+    dtype, shape, places = entry["dtype"], entry["shape"], entry["data_offsets"]
+    if not isinstance(dtype, str) or dtype not in DTYPES:
+        raise wrong(
+            f"one of {', '.join(DTYPES)}", f"it is {shown(dtype)}", "convert it to half precision"
+        )
+    if not _whole(shape) or not _whole(places) or len(places) != 2:
+        raise wrong("whole numbers as shape and places", "there is something else")
+    if len(shape) > limits.dimensions:
+        raise wrong(f"at most {limits.dimensions} dimensions", f"there are {len(shape):,}")
+    elements = math.prod(shape)  # of at most 40 digits each: a moment
+    if elements > limits.elements or max(shape, default=0) > limits.elements:
+        raise wrong(f"at most {limits.elements:,} numbers", f"{shown(shape)} are more")
+    start, end = places
+    if end - start != elements * DTYPES[dtype]:
+        raise wrong(f"{elements * DTYPES[dtype]:,} bytes", f"its places are {start:,} to {end:,}")
+    return Tensor(dtype, tuple(shape), data + start, data + end)
+
+
+def _whole(numbers: Any) -> bool:
+    return isinstance(numbers, list) and all(type(n) is int and 0 <= n < 2**63 for n in numbers)
+
+
+def _cover(found: dict[str, Tensor], data: int, total: int, path: Path) -> None:
+    """Raises unless the tensors, one after the other, take every byte from `data` to `total`."""
+    end = data
+    for name, tensor in found.items():
+        if tensor.start != end:
+            what = "overlaps" if tensor.start < end else "leaves a gap after"
+            raise damaged(
+                path, "tensors one after the other", f"{shown(name)} {what} the one before"
+            )
+        end = tensor.end
+    if end != total:
+        raise damaged(
+            path,
+            f"{end:,} bytes, as its header says",
+            f"there are {total:,}",
+            "copy or download it again",
+        )
+
+
+def _metadata(described: dict[str, Any], path: Path) -> dict[str, str]:
+    metadata = described.get("__metadata__", {})
+    if not isinstance(metadata, dict) or not all(isinstance(v, str) for v in metadata.values()):
+        raise damaged(path, "texts by name under '__metadata__'", "there is something else")
+    return metadata
