@@ -7,10 +7,13 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+from pages._server import logs
+
 
 @asynccontextmanager
 async def lifespan(app: Any) -> AsyncIterator[None]:
     """Starts computing first views; who comes before they are done sees progress instead."""
+    logs.start()
     threading.Thread(target=_warm, name="first views", daemon=True).start()
     yield
 
@@ -24,4 +27,4 @@ def _warm() -> None:
         compare.prepare()
         decay.prepare()
     except AtlasError as error:  # nothing shipped, or damaged: the page will say it too
-        print(f"Attention Atlas starts without its first view: {error}")
+        logs.log.warning("Attention Atlas starts without its first view: %s", error)

@@ -10,8 +10,8 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ ROOT = HERE.parents[1]
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 START_SECONDS = 120  # importing torch on a busy machine takes a while
 STOP_SECONDS = 10
+Starter = Callable[..., AbstractContextManager[str]]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -69,14 +70,24 @@ def fresh_server(browser_type_launch_args: dict[str, Any]) -> Iterator[str]:
         yield url
 
 
+@pytest.fixture
+def start_app(browser_type_launch_args: dict[str, Any]) -> Starter:
+    """`with start_app(*options, port=..., NAME=value) as url`: an app with a configuration and an
+    environment of its own."""
+    return running_app
+
+
 @contextmanager
-def running_app() -> Iterator[str]:
+def running_app(*options: str, port: int | None = None, **variables: str) -> Iterator[str]:
     """Starts the app on a free port, waits until it is healthy, and ends it afterwards."""
-    url = f"http://127.0.0.1:{(port := free_port())}"
-    command = [sys.executable, "-m", "streamlit", "run", "app.py"]
+    port = port or free_port()
+    url = f"http://127.0.0.1:{port}"
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", *options]
     command += ["--server.port", str(port), "--server.headless", "true"]
     with tempfile.TemporaryFile() as log:
-        process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=subprocess.STDOUT)
+        process = subprocess.Popen(
+            command, cwd=ROOT, stdout=log, stderr=subprocess.STDOUT, env=os.environ | variables
+        )
         try:
             wait_until_healthy(url, process)
         except RuntimeError as error:

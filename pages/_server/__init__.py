@@ -1,0 +1,1 @@
+"""What the server does beside showing pages: health, metrics, headers, logs."""
