@@ -6,10 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
+import safetensors.torch
 import torch
+from tokenizers import Tokenizer
 
-from viz_core import catalogue
-from viz_core.errors import AtlasError, DamagedCheckpoint, UnknownName
+from viz_core import catalogue, texts
+from viz_core.errors import AtlasError, DamagedCheckpoint, TextError, UnknownName
 from viz_core.model import ModelConfig, Transformer
 from viz_core.readers import native
 
@@ -125,3 +127,44 @@ def test_a_path_to_something_else_is_no_checkpoint(folder: Path) -> None:
     (folder / "text.safetensors").write_text("no weights")
     with pytest.raises(DamagedCheckpoint):
         catalogue.find(f"{folder}/text.safetensors", folder)
+
+
+def saved(path: Path, weights: dict[str, torch.Tensor]) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    safetensors.torch.save_file(weights, path)
+    return path
+
+
+def test_an_attention_layer_alone_reads_texts_with_our_tokenizer(tmp_path: Path) -> None:
+    weights = {f"{n}_proj.weight": torch.eye(8) for n in ("q", "k", "v", "out")}
+    path = saved(tmp_path / "layer.safetensors", weights)
+    one = catalogue.find(f"{path}?heads=2&encoding=alibi")
+    assert (one.config.heads, one.config.encoding, one.config.vocabulary) == (2, "alibi", 0)
+    assert one.tokenizer().to_str() == Tokenizer.from_file(str(catalogue.TOKENIZER)).to_str()
+    assert one.sha256 != catalogue.find(f"{path}?heads=4&encoding=alibi").sha256
+
+
+def test_without_its_tokenizer_a_checkpoint_takes_token_numbers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ATLAS_STORE", str(tmp_path / "store"))
+    torch.manual_seed(0)
+    model = Transformer(ModelConfig("nope", 1, 2, 8, 10, 16))
+    path = saved(tmp_path / "bare.safetensors", dict(model.state_dict()))
+    pieces = catalogue.find(str(path)).tokenizer()
+    assert texts.tokens(texts.PASTED, 3, pieces, pasted="7 0 9").ids == [7, 0, 9]
+    assert len(texts.tokens(texts.RANDOM, 5, pieces).ids) == 5
+    with pytest.raises(TextError, match="token numbers"):
+        texts.tokens(texts.PROSE, 5, pieces)
+
+
+def test_a_file_of_another_kind_is_checked_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ATLAS_STORE", str(tmp_path / "store"))
+    weights = {f"{n}_proj.weight": torch.eye(8) for n in ("q", "k", "v", "out")}
+    torch.save(weights, tmp_path / "layer.pt")
+    found = catalogue.find(str(tmp_path / "layer.pt"))
+    assert (found.id, found.description.format) == ("layer", "state-dict")
+    monkeypatch.setattr(catalogue.intake, "admit", lambda *_: pytest.fail("it is known"))
+    assert catalogue.find(str(tmp_path / "layer.pt")).sha256 == found.sha256

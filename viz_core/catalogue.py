@@ -61,18 +61,20 @@ class Checkpoint:
         """The tokenizer it was trained with; for want of one, one that takes token numbers alone.
 
         That is the tokenizer.json beside it; ours for our own and for a model without an
-        embedding. Raises AtlasError where that is another one than its description names.
+        embedding, whose inputs are made up for any token. Raises AtlasError where that is another
+        one than its description names, or one of another size.
         """
-        d, own = self.description, self.description.tokenizer
-        ours = d.format == "native" or not d.config.vocabulary
-        if own is None and not ours:
-            return _numbers(d.config.vocabulary)
+        d, own, wanted = self.description, self.description.tokenizer, self.config.vocabulary
         path = own or TOKENIZER
         pieces = _pieces(path, native.sha256(path))
-        size, wanted = pieces.get_vocab_size(), d.config.vocabulary
-        trained_with = self.facts.get("tokenizer_sha256")
+        size, trained_with = pieces.get_vocab_size(), self.facts.get("tokenizer_sha256")
+        if not wanted:
+            return pieces
+        ours = d.format == "native" or (d.family == "attention-atlas" and size == wanted)
+        if own is None and not ours:
+            return _numbers(wanted)
         other = size != wanted if ours else size > wanted  # embeddings may be padded
-        if (wanted and other) or trained_with not in (None, native.sha256(path)):
+        if other or trained_with not in (None, native.sha256(path)):
             raise AtlasError(
                 f"Expected the tokenizer of {wanted:,} pieces that {self.id} was trained with; "
                 f"{path} is another one, of {size:,}. Put the right tokenizer.json beside the "

@@ -92,7 +92,7 @@ def measure(
         variants.parameters(model.config.encoding, setting, n, model.config.length)
     trained, end = model.config.length, model.encoding.longest
     plan = [(n, setting) for n in lengths if end is None or n <= end]
-    paired = protocol == FIXED and trained < size
+    paired = protocol == FIXED and 0 < trained < size  # 0: unknown
     if paired and (trained, "") not in plan and plan:
         plan.append((trained, ""))
     work = [n * len(protocols.windows(protocol, size, n, "")) for n, _ in plan]

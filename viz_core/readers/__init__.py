@@ -38,8 +38,6 @@ def describe(path: Path, answers: Mapping[str, object] | None = None) -> Descrip
     if not there:
         raise AtlasError(f"Expected a checkpoint file at {path}; there is none.")
     for name in _READERS:
-        if not hasattr(_module(name), "describe"):
-            continue
         found: Description | None = _module(name).describe(path, answers or {})
         if found is not None:
             return found

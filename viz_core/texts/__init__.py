@@ -208,7 +208,13 @@ def _first(text: str, count: int, tokenizer: Tokenizer) -> tuple[int, ...]:
     ids, end = list[int](), 0
     while end < len(text):  # no more characters than it takes
         end = next(_CUT.finditer(text, max(2 * end, 3 * count))).start()
-        ids = tokenizer.encode(text[:end], add_special_tokens=False).ids
+        try:
+            ids = tokenizer.encode(text[:end], add_special_tokens=False).ids
+        except Exception:  # the library has no class for a piece without a number
+            raise TextError(
+                "Expected token numbers such as 17 4 8: this checkpoint comes without a tokenizer, "
+                "or with one that lacks a piece of the text. Choose random tokens, or give numbers."
+            ) from None
         if len(ids) >= count:
             break
     return tuple(ids[:count])

@@ -1,0 +1,101 @@
+"""What the buffers of a state dict tell of its encoding, its heads, its mask and its length."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import torch
+from torch import Tensor
+
+from viz_core.encodings import Value
+from viz_core.errors import DamagedCheckpoint
+from viz_core.readers.description import Finding
+from viz_core.readers.script.sheet import Sheet
+from viz_core.readers.script.tensors import Entry, listed
+
+ByLayer = Mapping[int | None, Tensor]  # None: for all layers
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What is known, and None or nothing where nothing is.
+
+    `given` are the numbers of the encoding as the file has them, float64: inverse frequencies
+    [pair], slopes [head], a table of buckets [bucket, head] or of positions [position, width].
+    `turning` is how many channels of a head RoPE's frequencies turn, `factor` its factor on cos
+    and sin; `blocks`: a sinusoidal table has all its sines first.
+    `rows` is how many positions a table of fixed numbers holds, which may be more than were
+    trained.
+    """
+
+    encoding: str | None = None
+    parameters: Mapping[str, Value] = field(default_factory=dict)
+    heads: int | None = None
+    turning: int | None = None
+    length: int | None = None
+    rows: int | None = None
+    causal: bool | None = None
+    given: ByLayer = field(default_factory=dict)
+    factor: float = 1.0
+    blocks: bool = False
+    findings: tuple[Finding, ...] = ()
+
+    def of_layer(self, layer: int) -> Tensor | None:
+        """The encoding's numbers for one layer; a table that one layer holds serves all."""
+        if layer in self.given:
+            return self.given[layer]
+        return self.given.get(None, self.given.get(0))
+
+
+def tensors(sheet: Sheet, found: Mapping[int | None, Entry]) -> dict[int | None, Tensor]:
+    """The tensors of `found`, float64, complex ones as [..., real and imaginary part].
+
+    Raises DamagedCheckpoint for NaN and infinity.
+    """
+    read = {}
+    for layer, entry in found.items():
+        tensor = sheet.tensor(entry.name)
+        read[layer] = (torch.view_as_real(tensor) if tensor.is_complex() else tensor).double()
+        if not bool(read[layer].isfinite().all()):
+            raise DamagedCheckpoint(
+                f"Expected finite numbers in {listed([entry.name])} of {sheet.path.name}; some "
+                "are NaN or infinite, so save the model again."
+            )
+    return read
+
+
+def mask(sheet: Sheet, found: Mapping[int | None, Entry]) -> Evidence:
+    """From a square mask: whether it is the causal one, and how many positions it holds.
+
+    Of each mask, the first row and the last are read: in the causal one the first query sees
+    itself alone, and the last sees everything.
+    """
+    name = listed([next(iter(found.values())).name])
+    sizes = {entry.shape[-1] for entry in found.values()}
+    causal = all(_is_causal(sheet, entry) for entry in found.values())
+    if not causal or len(sizes) > 1:
+        words = f"{name} is no causal mask, so what it masks isn't known here."
+        return Evidence(findings=(Finding("attention", "unknown", words),))
+    (length,) = sizes
+    words = f"Causal: {name} is a causal mask."
+    return Evidence(causal=True, length=length, findings=(Finding("attention", "note", words),))
+
+
+def _is_causal(sheet: Sheet, entry: Entry) -> bool:
+    lead = (0,) * (len(entry.shape) - 2)
+    if any(size != 1 for size in entry.shape[:-2]) or entry.shape[-1] < 2:
+        return False
+    first, last = (sheet.part(entry.name, *lead, row) for row in (0, entry.shape[-1] - 1))
+    hidden = first[1:]
+    return bool((hidden == hidden[0]).all() and first[0] != hidden[0] and (last == first[0]).all())
+
+
+def joined(one: Evidence, other: Evidence) -> Evidence:
+    """Both: what `one` says, where it says something, and else what `other` does."""
+    filled = {
+        name: value
+        for name in ("causal", "length")
+        if getattr(one, name) is None and (value := getattr(other, name)) is not None
+    }
+    return replace(one, **filled, findings=(*one.findings, *other.findings))

@@ -1,0 +1,101 @@
+"""Settling what shapes leave open: from the file where it says so, from a person, or assumed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from viz_core.encodings import Parameter, Value
+from viz_core.errors import DamagedCheckpoint, UnknownName, UsageError
+from viz_core.readers.description import Finding, Verdict
+from viz_core.readers.script import names
+from viz_core.readers.script.sheet import Sheet
+
+_ABOUT = {"theta": "RoPE base", "layout": "RoPE layout", "length": "trained length"}
+
+
+class Inquiry:
+    """Questions in the order in which they are settled, and a finding of how each one was.
+
+    What the file says is no question. What it doesn't say is one: its answer is taken, or else
+    the likeliest value, and the finding says which.
+    """
+
+    def __init__(self, sheet: Sheet, answers: Mapping[str, object]) -> None:
+        self._sheet, self._given = sheet, dict(answers)
+        self.questions: list[Parameter] = []
+        self.findings: list[Finding] = []
+        self.answers: dict[str, Value] = {}
+
+    def settle(self, parameter: Parameter, known: Value | None = None, why: str = "") -> Value:
+        """The value of `parameter`: what is `known`, the config's, an answer, or its default.
+
+        `why` it is known becomes a finding. Raises UsageError for an answer outside its range,
+        DamagedCheckpoint for a config's.
+        """
+        name, said = parameter.name, self._said(parameter)
+        if known is not None:
+            if why:
+                self.note(name, "note", f"{shown(known)}: {why}.")
+            if said is not None and said != known:
+                words = f"The file's config says {shown(said)}, and its tensors {shown(known)}."
+                self.note(name, "differs", words)
+            return known
+        if said is not None:
+            self.note(name, "note", f"{shown(said)}: the file's config says so.")
+            return said
+        self.questions.append(parameter)
+        if name in self._given:
+            answer = self.answers[name] = parameter.check(self._given[name])
+            self.note(name, "note", f"{shown(answer)}: it was answered so.")
+            return answer
+        assumed = f"Assumed {shown(parameter.default)}; the" if parameter.default != 0 else "The"
+        self.note(name, "unknown", f"{assumed} file doesn't say.")
+        return parameter.default
+
+    def choose(
+        self,
+        name: str,
+        choices: tuple[str, ...],
+        default: str,
+        help: str,
+        known: Value | None = None,
+        why: str = "",
+    ) -> str:
+        """`settle` for one of several words."""
+        return str(self.settle(Parameter(name, default, help, choices=choices), known, why))
+
+    def note(self, name: str, verdict: Verdict, words: str) -> None:
+        """A finding about what `name` asks for."""
+        self.findings.append(Finding(_ABOUT.get(name, name.replace("_", " ")), verdict, words))
+
+    def contradiction(self, words: str) -> UsageError | DamagedCheckpoint:
+        """The error for values that don't go together: a person's fault if one answered."""
+        if self.answers:
+            return UsageError(words)
+        return DamagedCheckpoint(f"{self._sheet.path.name} contradicts itself: {words}")
+
+    def close(self) -> None:
+        """Raises UnknownName for an answer to a question that wasn't asked."""
+        for name in self._given:
+            if name not in self.answers:
+                asked = [q.name for q in self.questions]
+                raise UnknownName("an answer to a question", name, asked or ["none"])
+
+    def _said(self, parameter: Parameter) -> Value | None:
+        value = self._sheet.said(*names.CONFIG.get(parameter.name, ()))
+        value = value.lower() if isinstance(value, str) else value
+        if isinstance(value, str | bool):
+            value = names.SYNONYMS.get(parameter.name, {}).get(value, value)
+        try:
+            return None if value is None else parameter.check(value)
+        except UsageError as error:
+            raise DamagedCheckpoint(
+                f"The config in {self._sheet.path.name} can't be followed: {str(error)[:300]}"
+            ) from None
+
+
+def shown(value: Value) -> str:
+    """A value in a sentence."""
+    if isinstance(value, str):
+        return value
+    return f"{value:,.6g}" if isinstance(value, float) else f"{value:,}"

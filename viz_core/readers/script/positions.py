@@ -1,0 +1,74 @@
+"""Absolute positions from their table: the sinusoid's, or any other vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+from viz_core.encodings.sinusoidal import sinusoid
+from viz_core.errors import DamagedCheckpoint
+from viz_core.readers.description import Finding
+from viz_core.readers.script import rotations
+from viz_core.readers.script.evidence import Evidence, tensors
+from viz_core.readers.script.sheet import Sheet
+from viz_core.readers.script.tensors import Entry, listed, table_rows
+
+CLOSE = 1e-3  # absolute, of numbers up to 1: half precision is off by 0.0005
+
+
+def from_table(sheet: Sheet, found: Mapping[int | None, Entry], width: int) -> Evidence:
+    """From a vector for each position [..., position, width]."""
+    if {*found} != {None}:
+        raise DamagedCheckpoint(
+            f"Expected one table of positions in {sheet.path.name}, outside the layers; found "
+            f"{listed(e.name for e in found.values())}, so what it does can't be known."
+        )
+    entry = found[None]
+    name = listed([entry.name])
+    if table_rows(entry.shape) is None or entry.shape[-1] != width:
+        raise DamagedCheckpoint(
+            f"Expected {name} in {sheet.path.name} to hold a vector of {width} channels for each "
+            f"position; its shape is {list(entry.shape)}, so save the model again."
+        )
+    table = tensors(sheet, found)[None].reshape(-1, width)
+    base, blocks = _sinusoid(table)
+    if base is None:
+        words = f"Learned: {name} holds a vector for each of {len(table):,} positions."
+        findings = (Finding("encoding", "note", words),)
+        return Evidence("learned", length=len(table), given={None: table}, findings=findings)
+    order = "all sines before all cosines" if blocks else "sines and cosines in turn"
+    words = f"Sinusoidal: {name} is the sinusoid of base {base:,.6g}, {order}."
+    return Evidence(
+        "sinusoidal",
+        {"base": base},
+        rows=len(table),
+        given={None: table},
+        blocks=blocks,
+        findings=(Finding("encoding", "note", words),),
+    )
+
+
+def in_blocks(table: Tensor) -> Tensor:
+    """The sinusoid [..., width] in turn, with all its sines first and then all its cosines."""
+    return torch.cat((table[..., 0::2], table[..., 1::2]), dim=-1)
+
+
+def _sinusoid(table: Tensor) -> tuple[float | None, bool]:
+    """(base, whether sines come first); no base where the table isn't a sinusoid."""
+    count, width = table.shape
+    if count < 2 or width < 4 or width % 2:
+        return None, False
+    for blocks in (False, True):
+        half = width // 2
+        sine, cosine = table.split(half, -1) if blocks else (table[:, 0::2], table[:, 1::2])
+        theta = torch.atan2(sine[1], cosine[1])
+        if bool((theta <= 0).any()):
+            continue
+        base, _ = rotations.fit(theta)
+        wanted = sinusoid(torch.arange(count), width, base)
+        wanted = in_blocks(wanted) if blocks else wanted
+        if float((wanted - table).abs().max()) < CLOSE:
+            return base, blocks
+    return None, False

@@ -1,0 +1,118 @@
+"""Heads, encoding, mask and trained length of a layout."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from viz_core.encodings import Parameter, Value, get
+from viz_core.errors import UsageError
+from viz_core.readers.description import ForeignSizes
+from viz_core.readers.script.evidence import Evidence
+from viz_core.readers.script.inquiry import Inquiry
+from viz_core.readers.script.layouts import Layout
+
+LARGEST = 2**31 - 1
+TRACELESS = ("nope", "rope", "alibi", "sinusoidal")  # encodings that may leave nothing in a file
+
+
+def settle(
+    inquiry: Inquiry, layout: Layout, evidence: Evidence, family: Mapping[str, str | float]
+) -> ForeignSizes:
+    """The sizes; questions and findings are left in `inquiry`.
+
+    Raises UsageError for answers, DamagedCheckpoint for a file that contradicts itself.
+    """
+    heads, head_dim = _heads(inquiry, layout, evidence)
+    tokens = layout.top.get("embedding.weight")
+    encoder = layout.family == "torch-encoder" and "head.weight" not in layout.top
+    encoding = _encoding(inquiry, layout, evidence, head_dim)
+    attention = inquiry.choose(
+        "attention",
+        ("causal", "bidirectional"),
+        "bidirectional" if encoder else "causal",
+        "Whether a token sees only those before it, or all.",
+        "causal" if evidence.causal else family.get("attention"),
+    )
+    known = dict(evidence.parameters)
+    if evidence.turning is not None:
+        known["rotary"] = 0 if evidence.turning == head_dim else evidence.turning
+    if encoding == "t5":
+        known["bidirectional"] = int(attention == "bidirectional")
+    parameters = _parameters(inquiry, encoding, known)
+    asked = Parameter(
+        "length", evidence.rows or 0, "The trained length in tokens; 0: unknown.", 0, LARGEST
+    )
+    length = inquiry.settle(asked, evidence.length, "the positions or the mask end there")
+    found = ForeignSizes(
+        encoding,
+        layers=len(layout.layers),
+        heads=heads,
+        kv_heads=layout.channels[1] // head_dim,
+        head_dim=head_dim,
+        width=layout.width,
+        vocabulary=layout.shape("embedding.weight", None)[0] if tokens else 0,
+        length=int(length),
+        causal=attention == "causal",
+        parameters=parameters,
+    )
+    _check(inquiry, found)
+    return found
+
+
+def _heads(inquiry: Inquiry, layout: Layout, evidence: Evidence) -> tuple[int, int]:
+    """(heads, channels of a head)."""
+    inner, keys = layout.channels
+    known, why = evidence.heads, "the encoding has one entry for each"
+    if layout.separate_heads:
+        if known not in (None, layout.separate_heads):
+            raise inquiry.contradiction(
+                f"Expected an encoding of {layout.separate_heads} heads, which have projections of "
+                f"their own; it is one of {known}."
+            )
+        known, why = layout.separate_heads, "each has projections of its own"
+    usual = (evidence.turning, 64 if inner > 64 else None, inner // 8, inner // 4, inner // 2)
+    likely = next((d for d in usual if d and keys % d == 0), keys)
+    asked = Parameter("heads", inner // likely, "Query heads of a layer.", 1, inner)
+    heads = int(inquiry.settle(asked, known, why))
+    if inner % heads or keys % (inner // heads):
+        raise inquiry.contradiction(
+            f"Expected heads that divide {inner} channels of queries"
+            f"{f' and {keys} of keys' if keys != inner else ''} evenly; got {heads}."
+        )
+    return heads, inner // heads
+
+
+def _encoding(inquiry: Inquiry, layout: Layout, evidence: Evidence, head_dim: int) -> str:
+    likely = "rope" if head_dim % 2 == 0 else "nope"
+    if layout.family == "torch-encoder":  # its queries and keys can't be rotated
+        likely = "sinusoidal" if layout.top.get("embedding.weight") else "nope"
+    choices = TRACELESS if evidence.encoding is None else (*TRACELESS, "learned", "t5")
+    help = "The position encoding, of those that leave no trace in a file."
+    return inquiry.choose("encoding", choices, likely, help, evidence.encoding)
+
+
+def _parameters(inquiry: Inquiry, encoding: str, known: Mapping[str, Value]) -> dict[str, Value]:
+    """The encoding's parameters: what is known of them, and else by its own card."""
+    found = {}
+    for parameter in get(encoding).parameters:
+        value = known.get(parameter.name)
+        try:
+            value = None if value is None else parameter.check(value)
+        except UsageError as error:
+            raise inquiry.contradiction(str(error)) from None
+        found[parameter.name] = inquiry.settle(parameter, value)
+    return found
+
+
+def _check(inquiry: Inquiry, sizes: ForeignSizes) -> None:
+    """Raises the contradiction of an encoding that can't have these sizes."""
+    if sizes.parameters.get("scaling") in ("dynamic", "yarn", "llama3") and not sizes.length:
+        raise inquiry.contradiction(
+            f"Expected a trained length, by which {sizes.parameters['scaling']} scales "
+            "frequencies; got 0, unknown."
+        )
+    if sizes.encoding != "learned":  # whose table would be as large as the length says
+        try:
+            get(sizes.encoding).make(sizes.geometry, sizes.parameters)
+        except UsageError as error:
+            raise inquiry.contradiction(str(error)) from None
