@@ -20,11 +20,12 @@ async def lifespan(app: Any) -> AsyncIterator[None]:
 
 def _warm() -> None:
     # imported here: the server answers at once, and torch takes seconds
-    from pages import compare, decay
+    from pages import attribution, compare, decay
     from viz_core.errors import AtlasError
 
     try:
         compare.prepare()
         decay.prepare()
+        attribution.prepare()
     except AtlasError as error:  # nothing shipped, or damaged: the page will say it too
         logs.log.warning("Attention Atlas starts without its first view: %s", error)

@@ -17,7 +17,7 @@ from viz_core.render import canvas, palette, screen
 _FOLDER = Path(__file__).parent / "components"
 
 
-def _component(name: str):
+def component(name: str):
     """The component of a folder. Its scripts are one module: inline, they could import nothing."""
 
     def joined(end: str) -> str:
@@ -27,7 +27,7 @@ def _component(name: str):
     return st.components.v2.component(f"atlas_{name}", js=joined("js"), css=joined("css"))
 
 
-_maps, _wall = _component("maps"), _component("wall")
+_maps, _wall = component("maps"), component("wall")
 
 
 def dark() -> bool:
@@ -45,13 +45,15 @@ def maps(
     on_back: Callable[[int], None],
     height: int = 560,
 ) -> None:
-    """The Heatmap panels in a row on one scale; `labels` holds each panel's tokens.
+    """The Heatmap panels in a row, on one scale or each on its own; `labels` are their tokens.
 
     `on_zoom(panel, box)` runs when a box was drawn, `on_back(panel)` when a step back was asked
     for; `zoomed` says which panels can take one. Boxes are shown on all panels while `linked`.
     Maps are squares of at most `height` pixels.
     """
     panels = [p for p in spec.panels if isinstance(p, Heatmap)]
+    scales = dict.fromkeys(p.scale for p in panels)
+    bars = [p.scale for p in panels] if len(scales) > 1 else list(scales)
     messages = [canvas.message(p, names, dark()) for p, names in zip(panels, labels, strict=True)]
 
     turn = f"{key}_turn"
@@ -70,7 +72,7 @@ def maps(
 
     data: dict[str, Any] = {
         "maps": messages,
-        "bar": canvas.bar(panels[0].scale),
+        "bars": [canvas.bar(scale) for scale in bars],
         "dark": dark(),
         "height": height,
         "linked": linked,

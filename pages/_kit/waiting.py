@@ -16,6 +16,8 @@ STEPS = ((20, 1), (60, 5), (600, 30))  # seconds left below which they are round
 class Waiting:
     """Shows in `place` how far work is; `cancel` runs, before the page does, if it was ended.
 
+    A page that waits at several places gives each its own `key`.
+
     Each write is where Streamlit stops a run whose controls have changed: it raises there, and the
     work ends with it. Nothing of the work is held here.
     """
@@ -25,8 +27,9 @@ class Waiting:
         place: DeltaGenerator,
         cancel: Callable[[], None] | None = None,
         clock: Callable[[], float] = time.monotonic,
+        key: str = "cancel",
     ) -> None:
-        self._place, self._cancel, self._clock = place, cancel, clock
+        self._place, self._cancel, self._clock, self._key = place, cancel, clock, key
         self._visible = clock() + QUIET
         self._due = clock() + PAUSE
         self._bar: DeltaGenerator | None = None
@@ -55,7 +58,7 @@ class Waiting:
         with self._place.container(horizontal=True, vertical_alignment="center", gap="medium"):
             bar = st.container().empty()
             if self._cancel:
-                st.button("Cancel", key="cancel", on_click=self._cancel)
+                st.button("Cancel", key=self._key, on_click=self._cancel)
         return bar
 
 

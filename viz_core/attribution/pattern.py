@@ -153,7 +153,7 @@ def longest(model: Transformer, layers: int, device: torch.device) -> int:
 
 def check(model: Transformer, length: int, layers: int, device: torch.device) -> None:
     """Raises LengthError, with the largest length that works, unless `length` can be attributed."""
-    check_length(model, max(length, 2), device)
+    check_length(model, max(length, 2))
     most = longest(model, layers, device)
     if length > most:
         need = bytes_needed(model.config, length, layers) / 2**30

@@ -59,7 +59,7 @@ def measure(
     LengthError where texts differ in length, for a reach below 0, and as `trace.check_length` does.
     """
     n = places.length(texts)
-    check_length(model, n, model.embedding.weight.device)
+    check_length(model, n)
     chosen = tuple(sorted({*(doubling(n) if reaches is None else reaches), n}))
     if chosen[0] < 0 or chosen[-1] > n:
         raise LengthError(f"Expected distances from 0 to {n:,}; got {chosen[0]} to {chosen[-1]:,}.")

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from tokenizers import Tokenizer
 from torch import Tensor
 
+from viz_core import texts
 from viz_core.errors import LengthError, UnknownName, UsageError
 from viz_core.model import Transformer
 
@@ -81,3 +83,15 @@ class Target:
         elif self.kind == "log-probability":
             own = own - (rows @ weight.T).logsumexp(-1)
         return own.mean(-1)
+
+
+def named(word: str, tokenizer: Tokenizer) -> int:
+    """The id of the one token that `word` is. Raises UsageError where it is none, or several."""
+    found = tokenizer.encode(word, add_special_tokens=False).ids
+    if len(found) != 1:
+        parts = " ".join(texts.pieces(found, tokenizer)) or "nothing"
+        raise UsageError(
+            f"Expected a word that is one token, often with a space before it; got {word!r}, "
+            f"which is {parts}."
+        )
+    return int(found[0])

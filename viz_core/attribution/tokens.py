@@ -104,8 +104,7 @@ def attribute(
     forward = Forward(model, n)
     vectors = forward.vectors(ids[:n])
     mean = (model.embedding.weight.detach().mean(0) * model.config.width**0.5).expand_as(vectors)
-    window = min(window, n)
-    passes = {GRADIENTS: steps, PRODUCT: 1, OCCLUSION: n - window + 2, ABLATION: n + 1}[method]
+    window, total = min(window, n), passes(method, n, steps, window)
     done = 0
 
     def number(x: Tensor) -> Tensor:
@@ -116,7 +115,7 @@ def attribute(
         nonlocal done
         found = number(x)
         done += len(x)
-        progress(min(done / passes, 1.0))
+        progress(min(done / total, 1.0))
         return found
 
     batch = together(n, place)
@@ -145,6 +144,12 @@ def attribute(
     return TokenAttribution(value, output, baseline, method, steps if method == GRADIENTS else None)
 
 
+def passes(method: str, length: int, steps: int = STEPS, window: int = WINDOW) -> int:
+    """How many times `method` runs the model over `length` tokens; gradients cost twice as much."""
+    places = length - min(window, length) + 1
+    return {GRADIENTS: steps, PRODUCT: 1, OCCLUSION: places + 1, ABLATION: length + 1}[method]
+
+
 def unconverged(delta: float, difference: float, steps: int | None) -> str:
     """A sentence where `delta` is more than TOLERANCE of `difference`, else ""."""
     if steps is None or abs(delta) <= max(TOLERANCE * abs(difference), NOISE):
@@ -164,6 +169,11 @@ def bytes_per_token(config: ModelConfig) -> int:
     return 4 * config.width * (config.layers * (14 + 2 * config.mlp) + 12)
 
 
+def bytes_needed(config: ModelConfig, length: int, device: torch.device) -> int:
+    """An upper estimate of what `attribute` takes for `length` tokens, bytes."""
+    return length * together(length, device) * bytes_per_token(config)
+
+
 def together(length: int, device: torch.device) -> int:
     """How many inputs of `length` tokens go through the model at once."""
     return max(1, TOGETHER * (1 if device.type == "cpu" else 16) // length)
@@ -171,7 +181,7 @@ def together(length: int, device: torch.device) -> int:
 
 def check(model: Transformer, length: int, device: torch.device) -> None:
     """Raises LengthError, with the largest length that works, unless `length` can be attributed."""
-    check_length(model, max(length, 2), device)
+    check_length(model, max(length, 2))
     fits = int(0.8 * devices.free_bytes(device)) // bytes_per_token(model.config)
     if length > fits:
         need = length * bytes_per_token(model.config) / 2**30

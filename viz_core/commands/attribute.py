@@ -15,11 +15,11 @@ from tokenizers import Tokenizer
 
 from viz_core import results, texts, variants
 from viz_core.attribution import pattern, tokens
-from viz_core.attribution.targets import Kind, Target
+from viz_core.attribution.targets import Kind, Target, named
 from viz_core.catalogue import Checkpoint
 from viz_core.commands import _ablations, _shared
 from viz_core.errors import LengthError, UsageError
-from viz_core.model import Transformer
+from viz_core.model import Transformer, ours
 
 SHOWN = 16  # tokens with the largest attributions, in the table on the screen
 SINGLE, MANY = ("tokens", "pattern"), ("heads", "distance")
@@ -165,7 +165,7 @@ def _to_pattern(options: argparse.Namespace, asked: Question) -> None:
 
 def _question(options: argparse.Namespace) -> Question:
     checkpoint, model, place, pieces = _shared.opened(options)
-    model = variants.vary(model, options.scaling or "", options.length)
+    model = ours(variants.vary(model, options.scaling or "", options.length), "attribution")
     passage = _shared.passage(options, pieces)
     _shared.tell([passage])
     target = _target(options, passage.ids, pieces)
@@ -186,23 +186,13 @@ def _target(options: argparse.Namespace, ids: list[int], pieces: Tokenizer) -> T
     queries = tuple(range(first, last))
     asked = tuple(ids[first + 1 : last + 1])
     if options.token is not None:
-        asked = (_id(options.token, pieces),) * len(queries)
+        asked = (named(options.token, pieces),) * len(queries)
     if options.against is not None:
-        return Target(queries, asked, "difference", (_id(options.against, pieces),) * len(queries))
+        return Target(
+            queries, asked, "difference", (named(options.against, pieces),) * len(queries)
+        )
     kind: Kind = options.kind or "log-probability"
     return Target(queries, asked, kind)
-
-
-def _id(word: str, pieces: Tokenizer) -> int:
-    """The one token that `word` is. Raises UsageError where it is none, or several."""
-    found = pieces.encode(word, add_special_tokens=False).ids
-    if len(found) != 1:
-        parts = " ".join(texts.pieces(found, pieces)) or "nothing"
-        raise UsageError(
-            f"Expected a word that is one token, often with a space before it; got {word!r}, "
-            f"which is {parts}."
-        )
-    return int(found[0])
 
 
 def _about(options: argparse.Namespace, asked: Question, seconds: float) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import pandas as pd
 
 from viz_core import results
 from viz_core.errors import AtlasError
-from viz_core.findings import claims
+from viz_core.findings import claims, grids, used
 from viz_core.signatures.portrait import Portrait
 
 MARK = "<!-- Written by `python -m viz_core findings` from checkpoints/results/. -->"
@@ -23,19 +23,27 @@ def current() -> str:
     portraits = {name: kept.portrait for name, kept in results.portraits().items()}
     table = results.shipped("signatures")
     losses = results.shipped("perplexity-encodings")
+    reaches, heads = (results.shipped(f"attribution-{to}") for to in ("distance", "heads"))
     missing = {"alibi", "rope", "t5", "nope", "sinusoidal", "learned"} - set(portraits)
-    if missing or table.empty or losses.empty:
+    if missing or any(t.empty for t in (table, losses, reaches, heads)):
         raise AtlasError(
-            "Expected portraits, signatures.csv and perplexity-encodings.csv of all six encodings "
-            "in checkpoints/results; some are missing, so run `make results`."
+            "Expected portraits, signatures.csv, perplexity-encodings.csv, "
+            "attribution-distance.csv and attribution-heads.csv of all six encodings in "
+            "checkpoints/results; some are missing, so run `make results`."
         )
-    return page(portraits, table, losses)
+    return page(portraits, table, losses, reaches, heads)
 
 
-def page(portraits: Mapping[str, Portrait], table: pd.DataFrame, losses: pd.DataFrame) -> str:
-    """The page of these portraits, signatures and losses."""
+def page(
+    portraits: Mapping[str, Portrait],
+    table: pd.DataFrame,
+    losses: pd.DataFrame,
+    reaches: pd.DataFrame,
+    heads: pd.DataFrame,
+) -> str:
+    """The page of these portraits, signatures and losses: as trained, cut off and replaced."""
     table = table.assign(layer=pd.to_numeric(table["layer"]))
-    found = claims.every(portraits, table, losses)
+    found = [*claims.every(portraits, table, losses), *used.every(reaches, heads)]
     one = portraits["alibi"]
     lines = [
         MARK,
@@ -57,7 +65,7 @@ def page(portraits: Mapping[str, Portrait], table: pd.DataFrame, losses: pd.Data
     ]
     for f in found:
         lines += [f"## {f.claim}", "", f"**{f.verdict}.** {f.text}", ""]
-    lines += _by_encoding(table)
+    lines += [*_by_encoding(table), "", *grids.every(reaches, heads)]
     return "\n".join(lines).rstrip() + "\n"
 
 

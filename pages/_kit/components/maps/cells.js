@@ -14,7 +14,7 @@ const number = (n) => n.toLocaleString("en-US");
 // `map` is a message of viz_core/render/canvas.py. Cells come as [row, column], ranges as tokens,
 // the end excluded.
 function read(map) {
-  const filled = counts(map.filled);
+  const filled = counts(map.filled), offset = counts(map.first); // a row's cells need not start it
   const start = new Uint32Array(filled.length + 1); // of each row, in the packed values
   filled.forEach((n, r) => (start[r + 1] = start[r] + n));
   const values = floats(map.values);
@@ -24,8 +24,8 @@ function read(map) {
   ];
   const inside = (token, [first, last]) => token >= first && token < last;
   return {
-    map, values, filled,
-    value: (r, c) => (c < filled[r] ? values[start[r] + c] : undefined),
+    map, values, filled, offset,
+    value: (r, c) => (c >= offset[r] && c < offset[r] + filled[r] ? values[start[r] + c - offset[r]] : undefined),
     query: (r) => range(r, map.rows),
     key: (c) => range(c, map.columns),
     // the cell that holds a pair of tokens, or null
@@ -36,7 +36,7 @@ function read(map) {
   };
 }
 
-function paint({ map, values, filled }) {
+function paint({ map, values, filled, offset }) {
   const [rows, columns] = map.shape;
   const colours = bytes(map.colours);
   const whole = new Uint8Array(1024); // the same colours as whole pixels, opaque
@@ -48,7 +48,7 @@ function paint({ map, values, filled }) {
   for (let r = 0, from = 0; r < rows; r++) {
     for (let c = 0; c < filled[r]; c++) {
       const level = (values[from++] - map.low) * steps;
-      pixels[r * columns + c] = pixel[level <= 0 ? 0 : level >= 255 ? 255 : Math.round(level)];
+      pixels[r * columns + offset[r] + c] = pixel[level <= 0 ? 0 : level >= 255 ? 255 : Math.round(level)];
     }
   }
   const canvas = element("canvas");
@@ -60,7 +60,7 @@ function paint({ map, values, filled }) {
 
 // Pairs of a query and a key not after it: of the queries before `row` and the keys from `column`
 // on there are 1 + 2 + ... + (row - column).
-function pairs([a, b], [c, d]) {
+function earlier([a, b], [c, d]) {
   const before = (row, column) => {
     const n = Math.max(0, row - column);
     return (n * (n + 1)) / 2;
@@ -68,7 +68,31 @@ function pairs([a, b], [c, d]) {
   return before(b, c) - before(a, c) - before(b, d) + before(a, d);
 }
 
-const hidden = (rows, columns) => columns[0] >= rows[1]; // every key lies after every query
+// How many pairs a cell holds, or null where only the model's window would tell.
+function pairs(map, query, key) {
+  if (map.pairs === "all") return (query[1] - query[0]) * (key[1] - key[0]);
+  return map.pairs === "causal" ? earlier(query, key) : null;
+}
+
+const late = (rows, columns) => columns[0] >= rows[1]; // every key lies after every query
+
+// Whether no query of the box sees a key of it.
+function hidden({ map, filled, offset }, rows, columns) {
+  if (map.pairs === "causal") return late(rows, columns);
+  const cell = (token, [first]) => Math.floor((token - first) / map.cell);
+  const [left, right] = [columns[0], columns[1] - 1].map((key) => cell(key, map.columns));
+  for (let r = cell(rows[0], map.rows); r <= cell(rows[1] - 1, map.rows); r++) {
+    if (filled[r] && offset[r] <= right && left < offset[r] + filled[r]) return false;
+  }
+  return true;
+}
+
+function distance(query, key) {
+  const ahead = late(query, key);
+  const [first, last] = ahead ? [query, key] : [key, query];
+  const near = Math.max(0, last[0] - (first[1] - 1)), far = last[1] - 1 - first[0];
+  return `distance ${near === far ? number(near) : `${number(near)}–${number(far)}`}${ahead ? " ahead" : ""}`;
+}
 
 function span([a, b]) {
   return b - a === 1 ? number(a) : `${number(a)}–${number(b - 1)}`;
@@ -80,11 +104,11 @@ function describe(cells, r, c) {
   const word = (words, i) => (words.length ? ` “${words[i]}”` : "");
   const place = `query ${span(query)}${word(map.row_words, r)}, key ${span(key)}${word(map.column_words, c)}`;
   const value = cells.value(r, c);
-  if (value === undefined) return `${place}: the key lies after the query`;
-  const near = Math.max(0, query[0] - (key[1] - 1)), far = query[1] - 1 - key[0];
-  const said = [place, `distance ${near === far ? number(near) : `${number(near)}–${number(far)}`}`];
-  const held = pairs(query, key);
-  if (map.cell > 1) said.push(`${number(held)} ${held === 1 ? "pair" : "pairs"}`);
+  if (value === undefined) return `${place}: ${late(query, key) ? "the key lies after the query" : "out of this layer's window"}`;
+  const said = [place, distance(query, key)];
+  const held = pairs(map, query, key);
+  if (map.cell > 1 && held !== null) said.push(`${number(held)} ${held === 1 ? "pair" : "pairs"}`);
+  if (map.of === "attribution") return `${said.join(", ")}: ${map.of} ${value.toPrecision(2)} nats`;
   if (map.unit === "nats") return `${said.join(", ")}: ${value.toFixed(2)} nats about the row's mean`;
   const log = map.unit === "A" ? Math.log10(value) : value;
   return `${said.join(", ")}: ${map.of} = ${(10 ** log).toExponential(2)}, log₁₀ ${log.toFixed(2)}`;

@@ -1,5 +1,6 @@
-// Attention maps in a row on one colour scale, with one crosshair for all of them.
-// data: { maps: [see viz_core/render/canvas.py], bar, dark, height, linked, zoomed: [bool] }
+// Attention maps in a row, with one crosshair for all of them, on one colour scale or on their own.
+// data: { maps: [see viz_core/render/canvas.py], bars, dark, height, linked, zoomed: [bool] }
+// `bars` is one for all maps, or one for each.
 
 function element(tag, className, text) {
   const made = document.createElement(tag);
@@ -58,7 +59,9 @@ export default function ({ data, parentElement, setTriggerValue }) {
   });
   const row = element("div", "row");
   row.append(...panels.map((p) => p.box));
-  root.replaceChildren(colourBar(data.bar), row);
+  const bars = data.bars.map(colourBar);
+  root.replaceChildren(...(bars.length === 1 ? bars : []), row);
+  if (bars.length > 1) panels.forEach((p, i) => p.box.querySelector(".heading").after(bars[i]));
   const watch = new ResizeObserver(() => panels.forEach((p) => p.draw()));
   watch.observe(row);
   panels.forEach((p) => p.draw());

@@ -119,7 +119,10 @@ function panel(map, index, zoomed, group, height) {
   }
 
   function zoom(to) {
-    if (hidden(to.rows, to.columns)) return say("Nothing to zoom into: every key there lies after every query.");
+    if (hidden(cells, to.rows, to.columns)) {
+      const why = map.pairs === "causal" ? "every key there lies after every query" : "no query there sees a key there";
+      return say(`Nothing to zoom into: ${why}.`);
+    }
     const same = [0, 1].every((i) => to.rows[i] === map.rows[i] && to.columns[i] === map.columns[i]);
     if (same) return say("Nothing smaller to zoom into here.");
     group.zoom(index, to);

@@ -55,6 +55,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const wall = element("div", "wall");
   wall.classList.toggle("dark", data.dark);
   wall.classList.toggle("sorted", !data.across);
+  wall.classList.toggle("many", data.across > 16);
   wall.style.setProperty("--accent", data.accent);
   wall.style.setProperty("--across", data.across);
   wall.setAttribute("role", "group");

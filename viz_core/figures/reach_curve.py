@@ -1,0 +1,106 @@
+"""Loss against reach: what is lost where attention beyond a distance is cut off."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from viz_core.figures import _axes, _words
+from viz_core.figures.spec import Band, Chart, FigureCard, FigureSpec, Line, Values
+
+APART = 0.05  # nats that the axis spans at least, each way
+
+
+@dataclass(frozen=True)
+class Series:
+    """One model: what each reach adds to its loss.
+
+    `reach` [reach], rising: the largest distance that attention keeps, tokens. `added` [reach],
+    nats per token, with the 95 % interval `low`, `high` over texts, NaN from a single text.
+    """
+
+    name: str
+    accent: str
+    reach: npt.NDArray[np.int64]
+    added: Values
+    low: Values
+    high: Values
+
+
+@dataclass(frozen=True)
+class Side:
+    """The curves of one place: the targets with `first` to `last` tokens before them.
+
+    `texts` texts, of which each model reads `length` tokens; the first `kept` keys are never cut.
+    """
+
+    place: str
+    first: int
+    last: int
+    series: tuple[Series, ...]
+    trained_length: int
+    length: int
+    texts: int
+    kept: int = 0
+
+
+def build(sides: Sequence[Side]) -> FigureSpec:
+    """A chart per side. A reach of the whole length cuts nothing: its 0 is the level, no point."""
+    panels = tuple(_chart(s) for s in sides)
+    one = sides[0]
+    kept = f", the first {one.kept} keys kept" if one.kept else ""
+    words = [
+        f"Loss with attention beyond each distance cut off in all heads{kept}, less the loss "
+        f"without a cut, over {_words.texts(one.texts, one.length)}: targets with "
+        f"{'; '.join(f'{s.first:,} to {s.last:,} tokens before them ({s.place})' for s in sides)}. "
+        "What is cut is shared out among the keys that stay; through several layers influence "
+        "still travels further. Below 0 the cut helps."
+    ]
+    if any(s.trained_length < s.length for s in sides):
+        words.append(f"L: the trained length, {one.trained_length:,} tokens.")
+    if any(np.isfinite(s.low).any() for side in sides for s in side.series):
+        words.append("Bands: 95 % bootstrap intervals over texts.")
+    caption = " ".join(words)
+    names = list(dict.fromkeys(s.name for side in sides for s in side.series))
+    return FigureSpec(panels, caption, f"Loss against reach: {'; '.join(names)}. {caption}")
+
+
+def _chart(side: Side) -> Chart:
+    lines, seen, reaches = list[Line](), list[Values](), list[float]()
+    for s in side.series:
+        cuts = s.reach < side.length
+        x = s.reach[cuts].astype(np.float64)
+        y, low, high = (v[cuts] for v in (s.added, s.low, s.high))
+        notes = tuple(
+            f"95 %: {a:+.4f} to {b:+.4f}" if np.isfinite(a) else ""
+            for a, b in zip(low, high, strict=True)
+        )
+        lines.append(
+            Line(
+                *(s.name, x, y, s.accent),
+                strong=True,
+                band=Band(low, high, "95 % interval"),
+                markers=True,
+                label=s.name,
+                notes=notes,
+            )
+        )
+        seen += [y, low, high]
+        reaches += x.tolist()
+    return Chart(
+        title=f"Loss against reach · {side.place}",
+        accent="ink",
+        lines=tuple(lines),
+        x=_axes.lengths(reaches, "reach: attention ends at this distance (tokens, log scale)"),
+        y=_axes.values(seen, "added loss (nats per token)", False, (-APART, APART)),
+        marks=((float(side.trained_length), "L"),),
+        marks_on_top=True,
+        levels=((0.0, ""),),
+        read="reach {x:,.0f}\n{y:+.4f} nats",
+    )
+
+
+FIGURE = FigureCard("reach-curve", "Loss against reach", "curves", build)
