@@ -72,7 +72,7 @@ class Checkpoint:
             return pieces
         ours = d.format == "native" or (d.family == "attention-atlas" and size == wanted)
         if own is None and not ours:
-            return _numbers(wanted)
+            return _other(d.path, self.sha256) or _numbers(wanted)
         other = size != wanted if ours else size > wanted  # embeddings may be padded
         if other or trained_with not in (None, native.sha256(path)):
             raise AtlasError(
@@ -110,6 +110,11 @@ class Checkpoint:
 def _pieces(path: Path, sha256: str) -> Tokenizer:
     """One tokenizer for all checkpoints that share it, so that a text is cut into tokens once."""
     return Tokenizer.from_file(str(path))
+
+
+@lru_cache(maxsize=8)
+def _other(path: Path, sha256: str) -> Tokenizer | None:
+    return readers.tokenizer(path)
 
 
 @lru_cache(maxsize=8)

@@ -183,7 +183,8 @@ def _knob(i: int, card: Encoding, p: Parameter) -> None:
             disabled=idle,
         )
     else:
-        st.slider(label, p.low, p.high, step=p.low or p.high / 40, key=key, help=p.help)
+        step = p.low or (1 if isinstance(p.default, int) else p.high / 40)
+        st.slider(label, p.low, p.high, step=step, key=key, help=p.help)
 
 
 def ladder(p: Parameter) -> list[Value]:

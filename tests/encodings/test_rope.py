@@ -148,6 +148,39 @@ def test_law_is_the_score_of_the_rotated_mean_vectors(scaling: str, layout: str)
     close(law.double(), scores, atol=1e-5)
 
 
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("scaling", SCALINGS)
+def test_partial_rotary_turns_the_first_channels_as_a_narrower_head_would(
+    scaling: str, layout: str
+) -> None:
+    """The exponent counts in the width that turns; the other channels stay as they are."""
+    values: dict[str, object] = {"scaling": scaling, "factor": 4, "layout": layout}
+    module, narrow = rope(rotary=12, **values), rope(12, **values)
+    x, positions = randn(2, 40, 32), torch.arange(40)
+    turned = module.rotate(x, positions, 40)
+    assert torch.equal(turned[..., :12], narrow.rotate(x[..., :12], positions, 40))
+    assert torch.equal(turned[..., 12:], x[..., 12:])
+    close(module.unrotate(turned, positions, 40), x)
+    whole, none = rope(rotary=32, **values), rope(**values)
+    assert torch.equal(whole.rotate(x, positions, 40), none.rotate(x, positions, 40))
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_law_of_partial_rotary_is_exact_too(layout: str) -> None:
+    module, (q, k) = rope(layout=layout, rotary=12), randn(2, 2, 32)
+    count, scale = 100, 32**-0.5
+    query = module.rotate(q[:, None], torch.tensor([count - 1]), count)
+    keys = module.rotate(k[:, None].expand(2, count, 32), torch.arange(count), count)
+    scores = scale * (query @ keys.transpose(1, 2))[:, 0].flip(-1)  # by distance
+    close(module.law(torch.arange(count), q, k, scale).double(), scores, atol=1e-5)
+
+
+@pytest.mark.parametrize(("rotary", "words"), [(34, "at most the head's 32"), (7, "got 7")])
+def test_a_width_that_cannot_turn_is_refused(rotary: int, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        rope(rotary=rotary)
+
+
 def test_golden_law_of_constant_vectors() -> None:
     """mean_k cos(d theta_k): the curve for queries and keys of ones."""
     distance, expected = curve(ALL_ONES)

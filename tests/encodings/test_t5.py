@@ -77,6 +77,15 @@ def test_bias_reads_one_scalar_per_head_and_bucket(values: dict[str, int]) -> No
     assert torch.equal(module.law(d, torch.randn(3, 4), torch.randn(3, 4), 0.5), bias)
 
 
+def test_bias_in_both_directions() -> None:
+    """T5's encoder: the future has its own half of the table; causal, it has bucket 0."""
+    d = torch.arange(-300, 300)
+    for both in (0, 1):
+        module = get("t5").make(GEOMETRY, {"bidirectional": both})
+        expected = module.table.weight.T[:, bucket(d, bidirectional=bool(both))]
+        assert torch.equal(module.bias(d), expected)
+
+
 @pytest.mark.parametrize("values", [{"buckets": 512}, {"buckets": 64, "max_distance": 32}])
 def test_needs_a_farthest_distance_past_the_exact_buckets(values: dict[str, int]) -> None:
     """At max_distance = buckets / 2 the logarithm's scale is 0, below it negative."""

@@ -15,6 +15,7 @@ from pathlib import Path
 from types import ModuleType
 
 import torch
+from tokenizers import Tokenizer
 
 from viz_core.errors import AtlasError, DamagedCheckpoint
 from viz_core.readers.description import Description, Finding
@@ -57,6 +58,12 @@ def audit(subject: Subject, description: Description) -> tuple[Finding, ...]:
     """What the description says, and what the weights say to it."""
     more: tuple[Finding, ...] = _of(description).audit(subject, description)
     return (*description.findings, *more)
+
+
+def tokenizer(path: Path) -> Tokenizer | None:
+    """The tokenizer of a checkpoint that comes without a tokenizer.json; None if it has none."""
+    found: Tokenizer | None = _module("huggingface.pieces").tokenizer(path)
+    return found
 
 
 def sha256(description: Description) -> str:

@@ -1,0 +1,106 @@
+"""Attention of the families that don't go through transformers' AttentionInterface.
+
+Each function computes what its family's module does, up to the dot products, and hands q, k and v
+to the run, as `capture` does for the others. ALiBi is in the layer's encoding, rebuilt from slopes:
+what the models pass along as a bias or a mask is left aside. After transformers 5.24,
+models/{bloom,mpt,falcon,gpt_neo}.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from types import MethodType
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from viz_core.readers.huggingface.capture import current
+from viz_core.readers.huggingface.masks import Sight
+
+Forward = Callable[..., tuple[Tensor, None]]
+
+
+def adapt(model: nn.Module) -> None:
+    """Gives every attention module of these families in `model` its forward from here."""
+    module: Any
+    for module in model.modules():
+        forward = _FORWARDS.get(type(module).__name__)
+        if forward is not None:
+            module.forward = MethodType(forward, module)
+        if type(module).__name__ == "MptModel":
+            module.build_mpt_alibi_tensor = _no_bias  # as long as the text, or it refuses
+        if type(module).__name__ == "GPTNeoSelfAttention":
+            module.bias = module.bias.new_empty(0)  # a mask of the longest length squared
+
+
+def _bloom(self: Any, hidden_states: Tensor, residual: Tensor, **_: Any) -> tuple[Tensor, None]:
+    """BLOOM: q, k, v of a head side by side."""
+    q, k, v = self._reshape(self.query_key_value(hidden_states))
+    mixed = current().attend(q, k, v, Sight(), self.inv_norm_factor)
+    return residual + self.dense(_merged(mixed)), None
+
+
+def _mpt(self: Any, hidden_states: Tensor, **_: Any) -> tuple[Tensor, None]:
+    """MPT: q, k, v of all heads one after the other, clipped if it says so."""
+    mixed = self.Wqkv(hidden_states)
+    if self.clip_qkv:
+        mixed = mixed.clamp(min=-self.clip_qkv, max=self.clip_qkv)
+    q, k, v = (
+        part.unflatten(-1, (self.n_heads, -1)).transpose(1, 2) for part in mixed.chunk(3, dim=2)
+    )
+    mixed = current().attend(q, k, v, Sight(), float(self.softmax_scale))
+    return self.out_proj(_merged(mixed)), None
+
+
+def _falcon(
+    self: Any,
+    hidden_states: Tensor,
+    alibi: Tensor | None,
+    position_embeddings: tuple[Tensor, Tensor] | None = None,
+    **_: Any,
+) -> tuple[Tensor, None]:
+    """Falcon's three layouts: groups of queries with a key and a value each, one group, or none."""
+    falcon: Any = importlib.import_module("transformers.models.falcon.modeling_falcon")
+    groups = self.num_heads if not self.multi_query else 1
+    if self.new_decoder_architecture:
+        groups = self.num_kv_heads
+    # [batch, position, group, queries of a group + key + value, channel]
+    parts = self.query_key_value(hidden_states).unflatten(-1, (groups, -1, self.head_dim))
+    q = parts[..., :-2, :].flatten(2, 3).transpose(1, 2)
+    k, v = parts[..., -2, :].transpose(1, 2), parts[..., -1, :].transpose(1, 2)
+    if alibi is None and position_embeddings is not None:
+        q, k = falcon.apply_rotary_pos_emb(q, k, *position_embeddings)
+    mixed = current().attend(q, k, v, Sight(), self.inv_norm_factor)
+    return self.dense(_merged(mixed)), None
+
+
+def _gpt_neo(self: Any, hidden_states: Tensor, **_: Any) -> tuple[Tensor, None]:
+    """GPT-Neo: dot products unscaled; every other layer sees a window alone."""
+    q, k, v = (
+        self._split_heads(project(hidden_states), self.num_heads, self.head_dim)
+        for project in (self.q_proj, self.k_proj, self.v_proj)
+    )
+    window = self.config.window_size if self.attention_type == "local" else None
+    if window is not None and window >= q.shape[2]:
+        window = None
+    mixed = current().attend(q, k, v, Sight(window=window), 1.0)
+    return self.out_proj(_merged(mixed)), None
+
+
+def _merged(mixed: Tensor) -> Tensor:
+    """[batch, head, position, channel] to [batch, position, width]."""
+    return mixed.transpose(1, 2).flatten(2)
+
+
+def _no_bias(num_heads: int, *_: Any, device: torch.device | None = None, **__: Any) -> Tensor:
+    return torch.zeros(num_heads, 1, 1, device=device)
+
+
+_FORWARDS: dict[str, Forward] = {
+    "BloomAttention": _bloom,
+    "FalconAttention": _falcon,
+    "GPTNeoSelfAttention": _gpt_neo,
+    "MptAttention": _mpt,
+}

@@ -1,0 +1,126 @@
+"""A family's configuration object out of config.json, which anyone may have written.
+
+Only settings that the family's own configuration class knows get in, and none that would make
+transformers fetch, build or run something that a file names.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import fields
+from typing import Any
+
+from viz_core.errors import AtlasError, DamagedCheckpoint, UnknownName
+from viz_core.readers.huggingface.families import FAMILIES
+from viz_core.readers.intake.words import shown
+
+# What older versions called settings that the classes still read, and sizes for the audit.
+_LEGACY = {
+    "global_attn_every_n_layers", "global_rope_theta", "is_decoder", "local_rope_theta", "n_embed",
+    "num_attention_heads", "num_hidden_layers", "original_max_position_embeddings",
+    "partial_rotary_factor", "rope_local_base_freq", "rope_scaling", "rope_theta",
+    "rotary_emb_base", "rotary_pct", "sliding_window_pattern", "tie_word_embeddings",
+    "use_parallel_residual",
+}  # fmt: skip
+_FIXED = {"use_cache": False, "add_cross_attention": False}
+# Each of these is a loop while the model is built, before any shape is held against the file.
+_LOOPS = {
+    "inner_group_num", "n_layer", "n_layers", "num_decoder_layers", "num_experts",
+    "num_hidden_groups", "num_hidden_layers", "num_layers", "num_local_experts",
+}  # fmt: skip
+_MOST = 1024  # of what is looped over: the deepest models have about a hundred layers
+_LARGEST = 2**31 - 1  # of any other number
+_LISTED = 1 << 20  # of a number in a list, where GPT-Neo's says how often to repeat the rest
+
+
+def build(said: dict[str, Any]) -> Any:
+    """The configuration object of what config.json `said`.
+
+    Raises UnknownName for a family that isn't read, DamagedCheckpoint for settings that are no
+    model's.
+    """
+    kind = said["model_type"]
+    if kind not in FAMILIES:
+        raise UnknownName("a model family (model_type)", shown(kind)[1:-1], sorted(FAMILIES))
+    if said.get("quantization_config") is not None:
+        raise DamagedCheckpoint(
+            "Expected weights in 16 or 32 bits; config.json says that these are quantised, so "
+            "save the checkpoint without quantisation."
+        )
+    if said.get("position_embedding_type", "absolute") != "absolute":
+        raise DamagedCheckpoint(
+            "Expected absolute positions in this family; config.json asks for "
+            f"{shown(said['position_embedding_type'])}, which isn't read."
+        )
+    made = getattr(library(), FAMILIES[kind].base).config_class
+    with understood(kind):
+        for name, value in said.items():
+            _check(name, value)
+        config = made(**_known(made, said), **_FIXED)
+    if getattr(config, "sinusoidal_pos_embds", False):
+        raise DamagedCheckpoint(
+            "Expected learned positions in this family; config.json asks for sinusoidal ones, "
+            "which aren't read."
+        )
+    return config
+
+
+def library() -> Any:
+    """The transformers package, without its progress bars and warnings: findings say it here."""
+    transformers: Any = importlib.import_module("transformers")
+    transformers.logging.disable_progress_bar()
+    transformers.logging.set_verbosity_error()
+    return transformers
+
+
+def ignored(said: Mapping[str, Any]) -> list[str]:
+    """What config.json names that would be code to run, and is left alone."""
+    return [name for name in ("auto_map", "custom_pipelines") if said.get(name)]
+
+
+@contextmanager
+def understood(kind: str) -> Iterator[None]:
+    """What transformers, or we, can't make of a file's settings is DamagedCheckpoint.
+
+    Settings are a stranger's: any of them may have any type, and any error may come of that.
+    """
+    try:
+        yield
+    except AtlasError:
+        raise
+    except Exception as error:
+        lines = str(error).strip().splitlines() or [type(error).__name__]
+        raise DamagedCheckpoint(  # the last line is where transformers says what is wrong
+            f"Expected a config.json that describes a model of family {kind}; it doesn't "
+            f"({shown(lines[-1].strip().rstrip('.'))[1:-1]}), so download it again."
+        ) from None
+
+
+def _known(made: Any, said: dict[str, Any]) -> dict[str, Any]:
+    """Those settings of `said` that the class `made` declares, those of its parts likewise."""
+    shared = {f.name for f in fields(library().PreTrainedConfig)}
+    own = {f.name for f in fields(made)} - shared - set(_FIXED)
+    names = own | _LEGACY | set(made.attribute_map)
+    found = {name: value for name, value in said.items() if name in names}
+    for name, part in made.sub_configs.items():
+        if isinstance(found.get(name), dict):
+            found[name] = _known(part, found[name])
+    return found
+
+
+def _check(name: str, value: object, listed: bool = False) -> None:
+    """Refuses numbers that would take all time or memory before anything could be checked."""
+    most = _MOST if name in _LOOPS else _LISTED if listed else _LARGEST
+    if isinstance(value, int) and not -_LARGEST <= value <= most:
+        raise DamagedCheckpoint(
+            f"Expected {shown(name)} of at most {most:,} in config.json; got {shown(str(value))}, "
+            "so download it again."
+        )
+    if isinstance(value, list):
+        for part in value:
+            _check(name, part, listed=True)
+    if isinstance(value, dict):
+        for key, part in value.items():
+            _check(str(key), part, listed)

@@ -1,0 +1,129 @@
+"""A loaded model's encodings held against the formulas they are said to be, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from viz_core.encodings import PositionEncoding
+from viz_core.encodings.alibi import ALiBi, slopes
+from viz_core.encodings.rope import RoPE
+from viz_core.encodings.t5 import T5, bucket
+from viz_core.readers.description import Description, Finding
+from viz_core.readers.huggingface import files
+from viz_core.readers.huggingface.foreign import Foreign
+from viz_core.readers.huggingface.given import Absolute, GivenRoPE, difference
+from viz_core.readers.huggingface.positions import CLOSE, theirs
+from viz_core.subject import Subject
+
+_FAR = 1 << 17  # tokens: past every edge of T5's buckets
+_HALF = 0.01  # relative: some code has slopes, and some files frequencies, in 16 bits
+
+
+def audit(subject: Subject, description: Description) -> tuple[Finding, ...]:
+    """What a loaded model says to its description: a line for each encoding among its layers."""
+    assert isinstance(subject, Foreign)
+    found = [line for e in dict.fromkeys(subject.encodings) for line in _weighed(e, subject)]
+    return (*found, *_stored(subject, description))
+
+
+def _weighed(encoding: PositionEncoding, subject: Foreign) -> Iterator[Finding]:
+    if isinstance(encoding, GivenRoPE):
+        yield _without(encoding)
+    elif isinstance(encoding, RoPE):
+        yield _frequencies(encoding, subject)
+    elif isinstance(encoding, ALiBi):
+        yield _slopes(encoding, subject)
+    elif isinstance(encoding, T5):
+        buckets = bucket(
+            torch.arange(_FAR), encoding.buckets, encoding.max_distance, encoding.bidirectional
+        )
+        last = int((buckets == buckets[-1]).nonzero()[0])
+        yield Finding(
+            "T5 buckets",
+            "agrees",
+            f"A table of {len(encoding.table.weight)} buckets; all distances from {last} on share "
+            "one.",
+        )
+    elif isinstance(encoding, Absolute):
+        yield Finding(
+            "learned table",
+            "agrees",
+            f"{encoding.end:,} rows for positions; past them the model is undefined.",
+        )
+
+
+def _frequencies(encoding: RoPE, subject: Foreign) -> Finding:
+    """Our formula beside what transformers computes of the same settings."""
+    about, base = "inverse frequencies", f"base {encoding.theta:,.10g}"
+    ours = encoding.frequencies(1)[0]
+    found = [theirs(subject.base, kind) for kind in ("sliding_attention", "full_attention", "")]
+    if not any(found):
+        return Finding(about, "agrees", f"Fixed in the family's code at {base}.")
+    least = min(difference(ours, table[0]) for table in found if table is not None)
+    kind = encoding.scaling.kind
+    scaled = "" if kind == "none" else f" under {kind} scaling"
+    return Finding(
+        about,
+        "agrees",
+        f"The formula at {base}{scaled} gives those of transformers; the largest relative "
+        f"difference is {least:.0e}.",
+    )
+
+
+def _without(encoding: GivenRoPE) -> Finding:
+    plain = RoPE(encoding.geometry, encoding.theta, rotary=encoding.rotary)
+    most = difference(plain.frequencies(1)[0], encoding.given)
+    return Finding(
+        "inverse frequencies",
+        "differs",
+        "No formula here gives those of transformers, which are used as they are; from base "
+        f"{encoding.theta:,.10g} without scaling they differ by up to {most:.0%}.",
+    )
+
+
+def _stored(subject: Foreign, description: Description) -> Iterator[Finding]:
+    """Frequencies that an older checkpoint saved, beside those that its configuration gives."""
+    encoding = subject.encoding
+    if not isinstance(encoding, RoPE) or not description.path.is_dir():
+        return
+    tensors = files.tensors(description.path)
+    names = sorted(n for n in tensors.shapes if n.endswith("rotary_emb.inv_freq"))
+    if not names:
+        return
+    saved = tensors.read({names[0]: "saved"})["saved"]
+    most = difference(encoding.frequencies(1)[0], saved)
+    words = f"The file's own (saved by an older version) differ from those by up to {most:.0e}."
+    yield Finding("saved frequencies", "agrees" if most < _HALF else "differs", words)
+
+
+def _slopes(encoding: ALiBi, subject: Foreign) -> Finding:
+    """The reference's slopes beside those of the bias that the model's own code makes."""
+    exponent = float(subject.config.parameters["exponent"])
+    heads = len(encoding.slope)
+    if abs(exponent - 8) > CLOSE:
+        words = f"The exponent is {exponent:g}, where the paper has 8."
+        return Finding("ALiBi slopes", "differs", words)
+    most = difference(slopes(heads), _code(subject.base, heads))
+    words = f"The reference's for {heads} heads; the largest relative difference is {most:.0e}"
+    if type(subject.base).__name__ == "FalconModel":
+        words += ", and they act divided by sqrt(D)"
+    return Finding("ALiBi slopes", "agrees" if most < _HALF else "differs", f"{words}.")
+
+
+def _code(base: Any, heads: int) -> Tensor:
+    """The slope of each head [head] in the bias of two keys that the family's code makes."""
+    name = type(base).__name__
+    if name == "MptModel":
+        bias: Tensor = type(base).build_mpt_alibi_tensor(base, heads, 2)
+        return -bias[:, 0, 0]
+    if name == "FalconModel":
+        from transformers.models.falcon.modeling_falcon import build_alibi_tensor
+    else:
+        from transformers.models.bloom.modeling_bloom import build_alibi_tensor
+    two = torch.ones(1, 2, dtype=torch.long)
+    built: Tensor = build_alibi_tensor(two, heads, torch.float32)
+    return built[:, 0, 1]
