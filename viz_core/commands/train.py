@@ -50,7 +50,9 @@ def run(options: argparse.Namespace) -> None:
     with bar:
         try:
             data = training.prepare(recipe, corpora.corpus_folder() / "corpus.jsonl", pieces)
-            path = training.train(options.encoding, recipe, data, out, settings, progress)
+            path = training.train(
+                options.encoding, recipe, data, out, settings, progress, options.keep
+            )
         except KeyboardInterrupt:
             raise AtlasError(
                 f"Stopped at step {bar.n:,}; the state of at most {training.SAVE_EVERY} steps "

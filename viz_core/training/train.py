@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -101,11 +101,15 @@ def train(
     out: Path,
     parameters: dict[str, Value] | None = None,
     progress: Callable[[int, int, float], None] = lambda step, steps, loss: None,
+    keep: Sequence[float] = (),
 ) -> Path:
     """Trains one checkpoint into `out` and returns its path; goes on from `out`/state.pt if there.
 
     `progress(step, steps, loss)` is called after each step. Writes `training.csv` as it goes
     (steps, tokens, nats per token, learning rate, seconds) and `model.safetensors` at the end.
+    With `keep`, shares 0 .. 1 of all steps, it also leaves step-NUMBER.safetensors at these (0: as
+    drawn by chance, 1: the end); what is trained is the same. Raises AtlasError for a state of
+    another training, for a step to keep that is past, and for steps that another one has left.
     """
     out.mkdir(parents=True, exist_ok=True)
     place, state_path, log_path = device(), out / "state.pt", out / "training.csv"
@@ -129,6 +133,10 @@ def train(
         model.load_state_dict(state["model"])
         optim.load_state_dict(state["optimiser"])
         step, seconds, recent, rows = (state[n] for n in ("step", "seconds", "recent", "rows"))
+    kept = {round(share * sequences.steps) for share in keep}
+    _check_kept(out, kept, step)
+    if 0 in kept and step == 0:
+        _keep(model, out, 0, recipe, data)
     while step < sequences.steps:
         began = time.monotonic()
         rate = recipe.learning_rate(step, sequences.steps)
@@ -142,6 +150,8 @@ def train(
             rows.append(dict(zip(COLUMNS, row, strict=True)))
             recent = []
             _write_log(log_path, rows)
+        if step in kept:
+            _keep(model, out, step, recipe, data)
         if step % SAVE_EVERY == 0 or step == sequences.steps:
             state = {"model": model.state_dict(), "optimiser": optim.state_dict()}
             state |= {
@@ -158,6 +168,33 @@ def train(
     native.save(model, path, _facts(model, recipe, data, rows))
     state_path.unlink()
     return path
+
+
+def _kept(out: Path, step: int) -> Path:
+    return out / f"step-{step:06}.safetensors"  # in the order of their names, too
+
+
+def _check_kept(out: Path, kept: Collection[int], step: int) -> None:
+    """Raises AtlasError unless `out` has, of the steps to keep, those up to `step` and no other."""
+    missing = [s for s in kept if s < step and not _kept(out, s).exists()]
+    if missing:
+        raise AtlasError(
+            f"Expected step {missing[0]:,} to be kept; the unfinished training in {out} is at step "
+            f"{step:,}, so leave it out of --keep, or train into another folder with --out."
+        )
+    others = {p.name for p in out.glob("step-*.safetensors")} - {_kept(out, s).name for s in kept}
+    if kept and others:
+        raise AtlasError(
+            f"Expected no steps of another training in {out}; there is {min(others)}, so move it "
+            "away, or train into another folder with --out."
+        )
+
+
+def _keep(model: Transformer, out: Path, step: int, recipe: Recipe, data: Data) -> None:
+    """The weights as they are at `step`; no loss, which would cost time and is in training.csv."""
+    trained = {"recipe": asdict(recipe), "recipe_sha256": recipe.sha256, **data.facts}
+    seen = step * recipe.batch * recipe.length
+    native.save(model, _kept(out, step), {**trained, "step": step, "tokens_seen": seen})
 
 
 def _step(
