@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import zipfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from PIL import Image
 from viz_core import plates
 from viz_core.export import embedded
 from viz_core.export.target import Target
+from viz_core.plates.tray import Pin, Tray
 
 Cli = Callable[..., tuple[int, str, str]]
 TRAINING = ("figure", "training-curves")
@@ -24,7 +26,7 @@ def test_without_a_name_it_says_what_there_is(cli: Cli) -> None:
     for plate in plates.all_plates().values():
         assert f"{plate.id}: {plate.title}" in said
     assert "--other-heads    1,6,8" in said
-    assert "--length         the checkpoint's" in said
+    assert "--length         the trained length" in said and "--queries        all" in said
 
 
 def test_it_writes_the_figure_and_a_json_beside_it(cli: Cli, tmp_path: Path) -> None:
@@ -75,6 +77,50 @@ def test_options_given_now_stand_before_those_of_the_file(cli: Cli, tmp_path: Pa
     assert cli("figure", "--from", first, "--venue", "acl", "--out", other)[0] == 0
     now, before = embedded.read(other), embedded.read(first)
     assert (now.data, now.target["venue"]) == (before.data, "acl")
+
+
+TRAY = Tray((Pin.of("stairs", checkpoints=["alibi"]), Pin.of("encoding-parts")), Target("icml"))
+
+
+def test_a_tray_is_one_figure_that_is_drawn_again_from_its_file(cli: Cli, tmp_path: Path) -> None:
+    pinned, first, again = (tmp_path / name for name in ("tray.json", "a.pdf", "b.pdf"))
+    pinned.write_text(TRAY.to_json())
+    status, said, errors = cli("figure", "--tray", pinned, "--out", first)
+    assert (status, errors) == (0, "") and str(first) in said
+    assert cli("figure", "--from", first, "--out", again)[0] == 0
+    assert again.read_bytes() == first.read_bytes()
+    before = embedded.read(first)
+    assert before.figure == "tray" and before.target["venue"] == "icml"
+    pins = "'--pins=stairs~checkpoints-alibi,encoding-parts'"
+    assert before.command == f"python -m viz_core figure tray {pins} --venue=icml"
+
+
+@pytest.mark.parametrize(
+    ("words", "target"),
+    [
+        (("--venue", "acl"), {"venue": "acl", "columns": None, "width": None, "across": 2}),
+        (("--columns", 1), {"venue": "icml", "columns": 1, "width": None, "across": 2}),
+        (("--width", "88mm"), {"venue": "neurips", "columns": None, "width": "88mm", "across": 2}),
+        (("--across", 1), {"venue": "icml", "columns": 2, "width": None, "across": 1}),
+    ],
+)
+def test_what_a_tray_is_drawn_for_may_be_given_now(cli: Cli, tmp_path, words, target) -> None:
+    pinned, out = tmp_path / "tray.json", tmp_path / "a.csv"
+    pinned.write_text(replace(TRAY, target=Target("icml", 2, across=2)).to_json())
+    assert cli("figure", "--tray", pinned, *words, "--out", out)[0] == 0
+    assert embedded.read(out).target == target
+
+
+def test_a_tray_that_is_none_is_a_sentence(cli: Cli, tmp_path: Path) -> None:
+    pinned, out = tmp_path / "tray.json", tmp_path / "a.pdf"
+    for text, said in (("{}", "of another program"), (TRAY.to_json()[:-9], "can't be read")):
+        pinned.write_text(text)
+        status, _, errors = cli("figure", "--tray", pinned, "--out", out)
+        assert status == 1 and said in errors and errors.count("\n") == 1
+    status, _, errors = cli("figure", "stairs", "--tray", pinned, "--out", out)
+    assert status == 2 and "Expected --tray tray.json alone; got stairs too" in errors
+    status, _, errors = cli("figure", "--tray", tmp_path / "no.json", "--out", out)
+    assert status == 2 and "Expected a text file at" in errors
 
 
 def written(path: Path, **change: object) -> Path:

@@ -12,7 +12,16 @@ from viz_core.export import Export
 from viz_core.export.target import Target
 
 SHORT = {"text": "random", "texts": 2, "length": 128}  # needs no corpus
-GIVEN = {"staircase-ripples": SHORT, "head-wall": SHORT}
+OF_SHORT = "~text-random~texts-2~length-128"  # the same in the words of a pin
+MIXED = [
+    f"{name}~places-{place}{OF_SHORT}"
+    for place in ("alibi.3.4", "rope.3.1")
+    for name in ("map", "curves")
+]
+GIVEN = {
+    **dict.fromkeys(("staircase-ripples", "head-wall", "map", "curves", "difference"), SHORT),
+    "tray": {"pins": MIXED},
+}
 Drawn = Callable[..., Export]
 
 

@@ -11,19 +11,24 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pages._kit import cached
 from tests.render.legible import assert_legible
 from viz_core import catalogue, plates, results
 from viz_core.arguments import parser
 from viz_core.errors import AtlasError, TextError, UnknownName, UsageError
 from viz_core.export import embedded
 from viz_core.export.target import Target
-from viz_core.plates import Plate, Plot, _gathered, _tables
+from viz_core.plates import Plate, Plot, _gathered, _maps, _tables
 from viz_core.render.paper import page, style
 from viz_core.render.venues import VENUES
 
 GALLERY = Path(__file__).parents[2] / "docs" / "gallery"
 SHEETS = [(v.id, c) for v in VENUES.values() for c in v.columns]
 NAMES = list(plates.all_plates())
+READY = {
+    *("staircase-ripples", "decay-grid", "head-wall", "extrapolation", "training-curves"),
+    *("encoding-atlas", "tray"),
+}
 
 
 @pytest.mark.parametrize(("venue", "columns"), SHEETS)
@@ -61,7 +66,8 @@ def test_plates_say_where_they_come_from(name, drawn, tmp_path: Path) -> None:
     assert set(source.options) == set(plates.get(name).options)
     assert source.sources
     assert all(re.fullmatch("[0-9a-f]{64}", s.sha256) for s in source.sources)
-    assert source.facts["trained_length"] == 512
+    trained = [v for n, v in source.facts.items() if n.rpartition(" ")[2] == "trained_length"]
+    assert trained and set(trained) == {512}
     assert re.search("texts|documents|windows", one.spec.caption)
     path = tmp_path / "x.pdf"
     path.write_bytes(one.files("pdf")[f"{name}.pdf"])
@@ -86,7 +92,7 @@ def test_options_that_a_plate_has_not_are_refused_before_any_work() -> None:
         plate.export({"layer": None, "text": "prose"}, Target())
     with pytest.raises(UnknownName, match="Expected a venue"):
         plate.export({}, Target("nips"))
-    with pytest.raises(UnknownName, match="Expected a figure among decay-grid"):
+    with pytest.raises(UnknownName, match="Expected a figure among bucket-edges"):
         plates.get("pie-chart")
 
 
@@ -101,23 +107,48 @@ def test_other_portraits_and_maps_are_measured_once_and_kept(monkeypatch) -> Non
     rope = catalogue.find("rope")
     some = _gathered.passages("random", 96, 2, rope)
     first = _gathered.portrait(rope, "random", 96, 2, (), lambda done: None)
-    maps = _gathered.maps(rope, some, "log", 24, lambda done: None)
+    maps = _maps.layers(rope, some, "log", lambda done: None, 24)
     assert (maps[0].texts, maps[0].cell, maps[0].value.shape) == (2, 4, (8, 24, 24))
     monkeypatch.setattr(catalogue.Checkpoint, "load", None)  # nothing is computed again
     again = _gathered.portrait(rope, "random", 96, 2, (), lambda done: None)
     np.testing.assert_array_equal(first.portrait.curve, again.portrait.curve)
-    for one, other in zip(maps, _gathered.maps(rope, some, "log", 24, print), strict=True):
+    for one, other in zip(maps, _maps.layers(rope, some, "log", print, 24), strict=True):
         np.testing.assert_array_equal(one.value, other.value)
         assert (one.rows, one.kind) == (other.rows, other.kind)
+
+
+def test_one_layer_alone_is_as_in_the_map_of_all() -> None:
+    rope = catalogue.find("rope")
+    some = _gathered.passages("random", 96, 2, rope)
+    every = _maps.layers(rope, some, "log", lambda done: None, 24)
+    (alone,) = _maps.layers(rope, some, "log", lambda done: None, 24, layer=2)
+    np.testing.assert_array_equal(alone.value, every[2].value)
 
 
 def test_views_of_one_text_and_row_centred_ones() -> None:
     rope = catalogue.find("rope")
     some = _gathered.passages("random", 96, 2, rope)
-    one = _gathered.maps(rope, some, "probability", 96, lambda done: None)[0]
-    centred = _gathered.maps(rope, some, "centred", 96, lambda done: None)[0]
+    one = _maps.layers(rope, some, "probability", lambda done: None, 96)[0]
+    centred = _maps.layers(rope, some, "centred", lambda done: None, 96)[0]
     np.testing.assert_allclose(np.exp(one.value).sum(axis=-1), 1, rtol=1e-3)
     assert (one.texts, centred.texts, centred.kind) == (1, 2, "centred")
+
+
+def test_what_compare_has_computed_is_taken_as_it_is(monkeypatch) -> None:
+    rope = catalogue.find("rope")
+    some = _gathered.passages("random", 112, 2, rope)
+    window = _maps.whole(rope, some, "log", 1, lambda done: None)
+    curve, law = _maps.curve(rope, some, 1, lambda done: None)
+    found = cached.surveyed(rope, some, "log", lambda done: None)
+    np.testing.assert_array_equal(window.value, found.windows[1].value)
+    np.testing.assert_array_equal(curve.value, found.curves[1].value)
+    np.testing.assert_array_equal(law, found.laws[1])
+    part = cached.zoomed(rope, some, "log", (1, 0), (0, 64), (0, 64), "mean", lambda done: None)
+    monkeypatch.setattr(catalogue.Checkpoint, "load", None)  # all are found in the store
+    again = _maps.zoomed(rope, some, "log", (1, 0), ((0, 64), (0, 64)), lambda done: None)
+    np.testing.assert_array_equal(part.value, again.value)
+    assert _maps.whole(rope, some, "log", 0, print).value.shape == window.value.shape
+    np.testing.assert_array_equal(_maps.curve(rope, some, 1, print)[0].error, curve.error)
 
 
 def test_too_few_texts_are_no_mean() -> None:
@@ -138,6 +169,32 @@ def test_too_few_texts_are_no_mean() -> None:
         ("decay-grid", {"layers": [1, 7]}, UsageError, "Expected --layers up to 4"),
         ("decay-grid", {"checkpoints": ["gpt"]}, UnknownName, "Expected a checkpoint among"),
         ("extrapolation", {"text": "prose"}, AtlasError, "there are none. Run `make results`"),
+        ("position-loss", {"measure": "difference"}, UsageError, "perplexity or loss by position"),
+        ("mechanism", {"scaling": ["ntk:4"]}, UsageError, "Expected none among --scaling"),
+        ("mechanism", {"text": "prose"}, AtlasError, "Expected rows of alibi, rope"),
+        ("map", {"places": ["rope"]}, UsageError, "Expected --places as checkpoint.layer.head"),
+        ("map", {"places": ["rope.3.9"]}, UsageError, "got layer 3, head 9"),
+        ("map", {"queries": ["0:64"]}, UsageError, "Expected --queries with --keys"),
+        ("map", {"scaling": ["none"] * 3}, UsageError, "Expected --scaling once, or once for"),
+        ("curves", {"heads": [9]}, UsageError, "heads up to 8"),
+        ("difference", {"scaling": ["none"]}, UsageError, "Expected one setting other than none"),
+        ("difference", {"heads": [1, 2]}, UsageError, "Expected one of --heads here; got 2"),
+        ("slopes", {"checkpoints": ["rope"]}, UsageError, "whose encoding sets slopes"),
+        ("slopes", {"checkpoints": ["alibi"] * 2}, UsageError, "Expected one of --checkpoints"),
+        ("frequency-use", {"checkpoints": ["t5"]}, UsageError, "Expected --checkpoints with RoPE"),
+        ("stairs", {"layer": 5}, UsageError, "Expected a layer up to 4"),
+        ("spectra", {"scaling": ["yarn:4", "none"]}, UsageError, "a checkpoint with RoPE"),
+        ("head-curves", {"sink": "in", "estimator": "mean-logit"}, UsageError, "--sink in with"),
+        ("encoding-maps", {"encodings": ["learned"]}, UsageError, "Expected --encodings with a"),
+        ("encoding-maps", {"encodings": ["rope:colour=1"]}, UnknownName, "a parameter of rope"),
+        ("encoding-maps", {"encodings": ["rope:theta=x"]}, UsageError, "Expected theta between"),
+        ("encoding-maps", {"heads": [9]}, UsageError, "Expected --heads up to 8"),
+        ("encoding-maps", {"length": 20_000}, UsageError, "Expected --length up to 16,384"),
+        ("encoding-parts", {"encodings": ["nope"]}, UsageError, "with a formula of its own"),
+        ("encoding-parts", {"encodings": ["t5", "rope"]}, UsageError, "Expected one of --enc"),
+        ("tray", {"pins": []}, UsageError, "Expected figures in the tray; it is empty"),
+        ("tray", {"pins": ["tray"]}, UnknownName, "Expected a figure among"),
+        ("tray", {"pins": ["map!"]}, UsageError, "Expected a pinned figure such as"),
     ],
 )
 def test_what_cannot_be_drawn_is_said(name, given, error, message) -> None:
@@ -161,7 +218,7 @@ def test_examples_are_of_plates_options_and_have_names_of_their_own() -> None:
     every = [(p, n, o) for p in plates.all_plates().values() for n, o in p.examples.items()]
     assert all(set(options) <= set(plate.options) for plate, _, options in every)
     assert max(Counter(name for _, name, _ in every).values()) == 1
-    assert {plate.id for plate, _, _ in every} == set(NAMES)
+    assert {plate.id for plate, _, _ in every} == READY
 
 
 def test_bytes_are_equal_for_equal_figures(drawn) -> None:
@@ -178,3 +235,50 @@ def test_the_gallery_is_of_what_is_shipped(path: Path) -> None:
         if one.name in hashes:
             assert one.sha256 == hashes[one.name], f"{one.name} is another: run `make gallery`"
     assert f"({path.name})" in (GALLERY / "README.md").read_text()
+
+
+@pytest.mark.parametrize("words", ["0", "64:64", "9:1", "1:2,a", "1" * 20 + ":2"])
+def test_ranges_that_are_none_are_refused(words: str) -> None:
+    with pytest.raises(UsageError, match="Argument --queries: expected a range"):
+        plates.get("map").read({"queries": words, "keys": "0:64"})
+
+
+def test_a_part_of_a_map_is_drawn_as_fine_as_it_allows() -> None:
+    given = {"places": ["rope.3.1"], "queries": ["64:96"], "keys": ["0:32"]}
+    short = {"text": "random", "texts": 2, "length": 128}
+    (panel,) = plates.get("map").export({**given, **short}, Target()).spec.panels
+    assert (panel.rows, panel.columns, panel.cell) == ((64, 96), (0, 32), 1)
+
+
+def test_of_a_layer_s_curves_the_chosen_heads_are_drawn_and_laws_where_they_are_wanted() -> None:
+    given = {"places": ["alibi.3.2"], "heads": [4, 8], "laws": "no", "text": "random"}
+    export = plates.get("curves").export({**given, "texts": 2, "length": 128}, Target())
+    (panel,) = export.spec.panels
+    assert [line.name for line in panel.lines] == ["head 4", "head 8", "head 2"]
+    assert "Dashed" not in export.spec.caption
+
+
+def test_heads_in_several_layers_form_a_table_and_in_one_stand_alone() -> None:
+    plate = plates.get("head-curves")
+    several = plate.export({"layers": [1, 3], "heads": [2, 5]}, Target()).spec
+    assert [p.title for p in several.panels][:2] == ["layer 1, head 2", "layer 1, head 5"]
+    (one,) = plate.export({"heads": [5]}, Target()).spec.panels
+    assert one.title == "L3 H5"
+    assert {line.label for line in one.lines} == {"ALiBi", "RoPE", ""}
+
+
+def test_estimators_of_curves_are_other_numbers_of_the_same_heads() -> None:
+    plate = plates.get("head-curves")
+    found = [
+        plate.export({"heads": [5], "estimator": name}, Target())
+        for name in ("row-fixed-effects", "mean-logit", "mean-probability")
+    ]
+    assert len({one.provenance.data for one in found}) == 3
+    assert found[2].provenance.facts["estimator"].endswith("(biased)")
+
+
+@pytest.mark.parametrize("encoding", ["alibi", "t5", "rope:scaling=yarn:factor=4", "sinusoidal"])
+def test_each_encoding_has_a_picture_of_its_parts(encoding: str) -> None:
+    one = plates.get("encoding-parts").export({"encodings": [encoding]}, Target("icml"))
+    with style.settings(one.target.sheet().text):
+        assert_legible(page.compose(one.spec, one.target.sheet()))

@@ -146,10 +146,21 @@ def test_lines_have_the_screen_s_colours_limits_ticks_and_order() -> None:
 
 
 def test_labels_of_ticks_are_the_screen_s_with_minus_signs() -> None:
-    ticks = ((-12.0, "-12"), (0.0, "0"), (1e-3, "1e-3"))
+    ticks = ((-12.0, "-12"), (-6.0, "-6"), (1e-3, "1e-3"))
     panel = chart(y=Axis("nats", (-13.0, 1.0), ticks=ticks), lines=chart().lines[:1])
     (ax,) = panels(composed(figure_of(panel), Sheet(400.0)))
-    assert [label.get_text() for label in ax.get_yticklabels()] == ["−12", "0", "1e−3"]
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["−12", "−6", "1e−3"]
+
+
+def test_labels_of_ticks_stay_apart_on_both_axes() -> None:
+    ticks = tuple((float(n), f"{n}") for n in range(0, 100, 2))
+    axis = Axis("tokens", (0.0, 100.0), ticks=ticks)
+    panel = chart(x=axis, y=axis, lines=chart().lines[:1], marks=(), levels=())
+    figure = composed(figure_of(panel), Sheet(110.0))
+    assert_legible(figure)
+    (ax,) = panels(figure)
+    for labels in (ax.get_xticklabels(), ax.get_yticklabels()):
+        assert 2 < sum(label.get_text() != "" for label in labels) < len(ticks) == len(labels)
 
 
 def test_cells_have_the_screen_s_colours_and_empty_ones_none() -> None:

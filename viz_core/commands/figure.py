@@ -7,7 +7,7 @@ import json
 import sys
 from collections.abc import Mapping
 from contextlib import redirect_stderr
-from dataclasses import fields
+from dataclasses import asdict, fields
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -19,11 +19,17 @@ from viz_core.errors import AtlasError, UsageError
 from viz_core.export import embedded, gallery
 from viz_core.export.provenance import Provenance
 from viz_core.export.target import Target
-from viz_core.plates import Plate
+from viz_core.plates import Plate, tray
 from viz_core.progress import within
 from viz_core.render import paper
 
 TARGET = [field.name for field in fields(Target)]  # options of what a figure is drawn for
+WHOLE = {"length": "the trained length"}  # what an option without a value stands for; else all
+INSTEAD = {  # of a sheet that a tray names, what an option given now stands for
+    "venue": ("columns", "width"),
+    "columns": ("width",),
+    "width": ("venue", "columns"),
+}
 PREVIEW = 200  # dots per inch of the gallery's pictures
 
 
@@ -32,7 +38,7 @@ def run(options: argparse.Namespace) -> None:
     if options.gallery is not None:
         _gallery(options.gallery)
         return
-    if options.name is None and options.source is None:
+    if options.name is None and options.source is None and options.tray is None:
         _list()
         return
     if options.out is None:
@@ -40,7 +46,7 @@ def run(options: argparse.Namespace) -> None:
     _shared.check_out(options.out)
     kind = _kind(options)
     before = embedded.read(options.source) if options.source else None
-    plate, given = _asked(options, before)
+    plate, given = _pinned(options) if options.tray else _asked(options, before)
     target = Target(**{n: given.pop(n) for n in TARGET if given[n] is not None})
     with _shared.watched("figure") as progress:
         given = {name: value for name, value in given.items() if name not in TARGET}
@@ -65,7 +71,7 @@ def _list() -> None:
         print(f"{plate.id}: {plate.title}")
         for name, value in plate.options.items():
             shown = ",".join(map(str, value)) if isinstance(value, list) else value
-            said = "the checkpoint's" if value is None else f"{shown}"
+            said = f"{shown}" if value is not None else WHOLE.get(name, "all")
             print(f"  --{name.replace('_', '-'):<14} {said}")
 
 
@@ -144,6 +150,21 @@ def _asked(options: argparse.Namespace, before: Provenance | None) -> tuple[Plat
     return plate, {**_given(found), **now}
 
 
+def _pinned(options: argparse.Namespace) -> tuple[Plate, dict[str, Any]]:
+    """The plate of trays with what the file pins; what it is drawn for may be given now instead."""
+    if options.name is not None or options.source is not None:
+        other = options.name or f"--from {options.source.name}"
+        raise UsageError(f"Expected --tray {options.tray.name} alone; got {other} too.")
+    text = _shared.read(options.tray)
+    found = tray.Tray.from_json(text, local=True)
+    now = {name: value for name, value in _given(options).items() if value is not None}
+    kept = asdict(found.target)
+    for name, others in INSTEAD.items():
+        kept |= dict.fromkeys(others) if name in now else {}
+    pins = {"pins": [pin.word() for pin in found.pins]}
+    return tray.PLATE, {**kept, **pins, **now}
+
+
 def _given(options: argparse.Namespace) -> dict[str, Any]:
     known = {name for plate in plates.all_plates().values() for name in plate.options}
     return {name: getattr(options, name) for name in (*sorted(known), *TARGET)}
@@ -154,10 +175,10 @@ def _compare(before: Provenance, now: Provenance, path: Path) -> None:
     the numbers differ, as they may from one processor to another."""
     if before.options != now.options:
         return  # another figure was asked for
-    here = {(s.what, s.name): s.sha256 for s in now.sources}
     for source in before.sources:
-        found = here.get((source.what, source.name))
-        if found != source.sha256:
+        if source not in now.sources:
+            alike = (s for s in now.sources if (s.what, s.name) == (source.what, source.name))
+            found = next((s.sha256 for s in alike), None)
             raise AtlasError(
                 f"Expected the {source.what} {source.name} that {path.name} was drawn from "
                 f"(sha256 {source.sha256[:12]}); here it is {(found or 'missing')[:12]}, so bring "

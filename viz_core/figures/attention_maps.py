@@ -78,9 +78,10 @@ def build(sides: Sequence[Side], linear: bool = False) -> FigureSpec:
         for s, v in zip(sides, values, strict=True)
     )
     over = "one text" if windows[0].texts == 1 else f"{windows[0].texts} texts"
+    lengths = " and ".join(f"{n:,}" for n in dict.fromkeys(s.length for s in sides))
     shown = list(dict.fromkeys(_shown_part(s) for s in sides))
     caption = (
-        f"{WHAT[kind][0].upper()}{WHAT[kind][1:]} over {over} of {sides[0].length:,} tokens: "
+        f"{WHAT[kind][0].upper()}{WHAT[kind][1:]} over {over} of {lengths} tokens: "
         f"{'from left to right ' if len(shown) > 1 else ''}{'; '.join(shown)}; queries down, keys "
         "across."
     )

@@ -11,19 +11,25 @@ import numpy.typing as npt
 from viz_core.figures.spec import Axis, Band, Chart, FigureCard, FigureSpec, Line
 from viz_core.types import Curve
 
+BEFORE, AFTER = "keys before", "keys after"
 DEEPEST = 16.0  # nats below the top: a weight of 1e-7; steep heads run on to hundreds
+
+Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Side:
-    """One panel: the curves of a layer's heads, their law, and the head that is in focus."""
+    """One panel: the curves of a layer's heads, their law (None, or NaN for a head that has none:
+    not drawn), and the head that is in focus; of the others those that are `shown` (from 0), None
+    for all. A trained length of 0 is unknown."""
 
     curve: Curve
-    law: npt.NDArray[np.float64] | None
+    law: Array | None
     focus: int
     title: str
     encoding: str
     trained_length: int
+    shown: tuple[int, ...] | None = None
 
 
 def build(sides: Sequence[Side], x_log: bool = False) -> FigureSpec:
@@ -31,17 +37,19 @@ def build(sides: Sequence[Side], x_log: bool = False) -> FigureSpec:
     (or, without a law, its own curve): the fit leaves one constant per head free."""
     placed = [_placed(s) for s in sides]
     start = 1 if x_log else 0
-    tops = [np.quantile(c[:, 1:], 0.999) for c, _ in placed if c.shape[1] > 2]
-    lows = [np.min(c[:, 1:]) for c, _ in placed if c.shape[1] > 2]
+    seen = [c for curves, _, ahead in placed for c in (curves, ahead) if c is not None]
+    tops = [np.quantile(c[:, 1:], 0.999) for c in seen if c.shape[1] > 2]
+    lows = [np.min(c[:, 1:]) for c in seen if c.shape[1] > 2]
     high = float(np.ceil(max(tops, default=1.0) + 0.5))
     low = float(np.floor(max(min(lows, default=-1.0), -DEEPEST)))
-    longest = max(c.shape[1] for c, _ in placed)
+    longest = max(c.shape[1] for c, _, _ in placed)
     panels = []
-    for side, (curves, laws) in zip(sides, placed, strict=True):
+    for side, (curves, laws, ahead) in zip(sides, placed, strict=True):
         x = np.arange(start, curves.shape[1], dtype=np.float64)
         lines = []
         heads = len(curves)
-        order = [h for h in range(heads) if h != side.focus] + [side.focus]  # focus on top
+        others = range(heads) if side.shown is None else side.shown
+        order = [h for h in others if h != side.focus] + [side.focus]  # focus on top
         for h in order:
             shade = h / max(heads - 1, 1)
             strong = h == side.focus
@@ -55,9 +63,13 @@ def build(sides: Sequence[Side], x_log: bool = False) -> FigureSpec:
                     None if strong else shade,
                     strong=strong,
                     band=_band(side, curves, h, start) if strong else None,
+                    label=BEFORE if strong and ahead is not None else "",
                 )
             )
-            if laws is not None:
+            if strong and ahead is not None:
+                y = ahead[h, start:]
+                lines.append(Line(name, x, y, side.encoding, dash="dot", strong=True, label=AFTER))
+            if laws is not None and np.isfinite(laws[h]).all():
                 lines.append(
                     Line(
                         f"{name}, law",
@@ -76,7 +88,9 @@ def build(sides: Sequence[Side], x_log: bool = False) -> FigureSpec:
                 lines=tuple(lines),
                 x=Axis("distance between query and key (tokens)", (max(start, 0), longest), x_log),
                 y=Axis("log-attention (nats, up to a constant)", (low, high)),
-                marks=((side.trained_length, f"trained length {side.trained_length:,}"),),
+                marks=((side.trained_length, f"trained length {side.trained_length:,}"),)
+                if side.trained_length
+                else (),
                 read="distance {x:,.0f}\n{y:.2f} nats",
             )
         )
@@ -85,13 +99,17 @@ def build(sides: Sequence[Side], x_log: bool = False) -> FigureSpec:
     caption = (
         f"Log-attention by distance with row fixed effects (rows of the map are compared with "
         f"themselves only), over {over}; the first {c.sink} keys left out; at least "
-        f"{int(c.pairs.min()):,} pairs behind each point. Dashed: the encoding's own law."
+        f"{int(c.pairs.min()):,} pairs behind each point."
     )
+    if any(s.law is not None for s in sides):
+        caption += " Dashed: the encoding's own law."
+    if any(s.curve.ahead is not None for s in sides):
+        caption += f" Dotted: {AFTER} the query, of the head in focus."
     alt = "Decay curves: " + "; ".join(s.title for s in sides) + ". " + caption
     return FigureSpec(tuple(panels), caption, alt)
 
 
-def _band(side: Side, curves: npt.NDArray[np.float64], head: int, start: int) -> Band | None:
+def _band(side: Side, curves: Array, head: int, start: int) -> Band | None:
     """Two standard errors each way around the curve of `head`; none from a single text."""
     if side.curve.texts < 2:
         return None
@@ -99,14 +117,16 @@ def _band(side: Side, curves: npt.NDArray[np.float64], head: int, start: int) ->
     return Band(y - width, y + width, "two standard errors")
 
 
-def _placed(
-    side: Side,
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64] | None]:
-    """(curves, laws) [head, distance] shifted so that the law, or the curve, starts at 0."""
-    if side.law is None:
-        return side.curve.value - side.curve.value[:, :1], None
-    law = side.curve.aligned(side.law)
-    return side.curve.value - law[:, :1], law - law[:, :1]
+def _placed(side: Side) -> tuple[Array, Array | None, Array | None]:
+    """(curves, laws, curves of keys after the query) [head, distance], shifted so that the law, or
+    the curve where a head has none, starts at 0."""
+    curve, law, top = side.curve, None, side.curve.value[:, :1]
+    if side.law is not None:
+        law = curve.aligned(side.law)
+        top = np.where(np.isfinite(law[:, :1]), law[:, :1], top)
+        law = law - top
+    ahead = None if curve.ahead is None else curve.ahead - top
+    return curve.value - top, law, ahead
 
 
 FIGURE = FigureCard("decay-curves", "Log-attention by distance", "curves", build)

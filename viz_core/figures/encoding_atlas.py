@@ -52,14 +52,16 @@ def build(sides: Sequence[Side]) -> FigureSpec:
     caption = (
         "Attention from position alone, no texts read: the softmax of the logits below over all "
         f"keys not after the query; {where}{mean}; queries down, keys across."
-        f"{' One colour scale for both maps.' * (len(sides) > 1)} {_standing(sides)}"
+        f"{' One colour scale for all maps.' * (len(sides) > 1)} {_standing(sides)}"
     )
     alt = "Attention by position alone: " + "; ".join(s.title for s in sides) + ". " + caption
     return replace(drawn, caption=caption, alt=alt)
 
 
-def curves(sides: Sequence[Side], x_log: bool = False) -> FigureSpec:
+def curves(sides: Sequence[Side], x_log: bool = False, standing: bool = True) -> FigureSpec:
     """The logits by distance, less those at distance 0: one panel per side, on the same axes.
+
+    With `standing` the caption says what the logits are made of, as that of the maps does.
 
     A bound's factor is dashed, scaled to start where its law does: its shape, no bound there.
     """
@@ -85,7 +87,8 @@ def curves(sides: Sequence[Side], x_log: bool = False) -> FigureSpec:
         )
         for s, law in zip(sides, shifted, strict=True)
     )
-    words = ["Logits from position alone by distance, no texts read.", _standing(sides)]
+    words = ["Logits from position alone by distance, no texts read."]
+    words += [_standing(sides)] if standing else []
     if any(len(law) > 1 for law in shifted):
         words.append("Faint: the other heads.")
     trained = sides[0].trained_length

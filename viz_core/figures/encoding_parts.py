@@ -45,9 +45,10 @@ class Buckets:
 
 @dataclass(frozen=True)
 class Waves:
-    """RoPE: angles per token [pair] as they are, and what they were before `scaling`, if any.
+    """RoPE and its kin: angles per token [pair], and what they were before `scaling`, if any.
 
-    `kind` is the scaling's name in the palette, `scaling` its words.
+    `kind` is the scaling's name in the palette, `scaling` its words; `encoding` and `name` are the
+    encoding's. Pairs that don't turn are left out.
     """
 
     theta: Array
@@ -55,6 +56,8 @@ class Waves:
     trained_length: int
     kind: str = ""
     scaling: str = ""
+    encoding: str = "rope"
+    name: str = "RoPE"
 
 
 @dataclass(frozen=True)
@@ -153,11 +156,12 @@ def _buckets(part: Buckets) -> FigureSpec:
 
 def _waves(part: Waves) -> FigureSpec:
     pairs = np.arange(len(part.theta), dtype=np.float64)
-    waves = [(part.plain, "rope", "unscaled", "before scaling")] if part.scaling else []
-    waves.append((part.theta, part.kind or "rope", part.scaling, part.scaling or "RoPE"))
+    accent, name = part.encoding, part.name
+    waves = [(part.plain, accent, "unscaled", "before scaling")] if part.scaling else []
+    waves.append((part.theta, part.kind or accent, part.scaling, part.scaling or name))
     lines = tuple(
         Line(
-            *(name, pairs, 2 * np.pi / theta, accent),
+            *(said, pairs, 2 * np.pi / theta, colour),
             strong=True,
             markers=True,
             label=label,
@@ -165,12 +169,12 @@ def _waves(part: Waves) -> FigureSpec:
                 f"{r:,.3g} turns within L" for r in part.trained_length * theta / 2 / np.pi
             ),
         )
-        for theta, accent, label, name in waves
+        for theta, colour, label, said in waves
     )
     level = float(part.trained_length)
     chart = Chart(
         title="Wavelengths by pair of channels",
-        accent="rope",
+        accent=accent,
         lines=lines,
         x=Axis("pair k", (-0.5, len(pairs) - 0.5), ticks=_counted(0, len(pairs) - 1)),
         y=_axes.values([x.y for x in lines], "wavelength (tokens, log scale)", True, (level,)),

@@ -102,7 +102,8 @@ def build(
         x=_axes.lengths(lengths, "context length N (tokens, log scale)"),
         y=y_axis,
         marks=tuple(
-            (float(n), f"trained length {n:,}") for n in sorted({s.trained_length for s in series})
+            (float(n), f"trained length {n:,}")
+            for n in sorted({s.trained_length for s in series} - {0})  # 0: unknown
         ),
         levels=((0.0, ""),) if measure == "difference" else (),
         marks_on_top=True,

@@ -19,8 +19,8 @@ class Side:
     """Shares of the norm by pair of channels: share [head, pair], of the heads of one layer.
 
     `even`: each pair's share, were all used alike; theta [pair], radians per token; `trained` the
-    trained length, tokens; `incomplete`: the focused head's share in pairs that never turned once
-    in training, and `incomplete_even` what it would be for pairs used alike.
+    trained length, tokens, 0 if unknown; `incomplete`: the focused head's share in pairs that never
+    turned once in training, and `incomplete_even` what it would be for pairs used alike.
     """
 
     name: str
@@ -44,7 +44,7 @@ def build(sides: Sequence[Side], layer: int, head: int) -> FigureSpec:
         ends = float(wavelength[0]) / 1.5, float(wavelength[-1]) * 1.5
         panels.append(
             Chart(
-                title=f"{s.name} · {100 * s.incomplete:.0f} % never turned once",
+                title=_title(s),
                 accent=s.accent,
                 lines=tuple(
                     Line(
@@ -66,7 +66,9 @@ def build(sides: Sequence[Side], layer: int, head: int) -> FigureSpec:
                     _axes.labelled([10.0**n for n in range(7) if ends[0] <= 10**n <= ends[1]]),
                 ),
                 y=Axis("share of the norm", (0.0, 1.1 * float(np.nanmax(s.share)))),
-                marks=((float(s.trained), f"no full turn in {s.trained:,} tokens →"),),
+                marks=((float(s.trained), f"no full turn in {s.trained:,} tokens →"),)
+                if s.trained
+                else (),
                 marks_on_top=True,
                 levels=((s.even, "all alike"),),
                 read="wavelength {x:,.1f}\n{y:.3f} of the norm",
@@ -76,14 +78,25 @@ def build(sides: Sequence[Side], layer: int, head: int) -> FigureSpec:
     caption = (
         f"Share of each pair of channels in the product of mean query and key norms, layer "
         f"{layer + 1}, over all positions of {over}; head {head + 1} in full colour, the other "
-        "heads faint. Pairs right of the line never completed a turn in training: past the trained "
-        "length they show angles that the model hasn't met. Used alike, "
-        f"{100 * sides[0].incomplete_even:.0f} % of the norm would be there."
+        "heads faint."
     )
+    if known := next((s for s in sides if s.trained), None):
+        caption += (
+            " Pairs right of the line never completed a turn in training: past the trained length "
+            "they show angles that the model hasn't met. Used alike, "
+            f"{100 * known.incomplete_even:.0f} % of the norm would be there."
+        )
     return FigureSpec(tuple(panels), caption, f"Frequency use. {caption}")
 
 
+def _title(side: Side) -> str:
+    said = f" · {100 * side.incomplete:.0f} % never turned once" if side.trained else ""
+    return side.name + said
+
+
 def _notes(side: Side) -> tuple[str, ...]:
+    if not side.trained:
+        return tuple(f"pair {k}" for k in range(len(side.theta)))
     turns = side.trained * side.theta / (2 * np.pi)
     return tuple(f"pair {k}, {t:,.2f} turns in training" for k, t in enumerate(turns))
 

@@ -40,15 +40,15 @@ def build(side: Side) -> FigureSpec:
     left, right = _scatter(side), _errors(side)
     over = _words.texts(side.texts, side.length)
     caption = (
-        f"{side.name}: slope of log-attention within rows, by layer and head, over {over}. Left: "
-        "against the slope that the encoding set; dashed: equal. Right: how far off, as a share "
-        "of it."
+        f"{side.name}: slope of log-attention within rows, by head and layer (paler from the first "
+        f"layer to the last), over {over}. First, against the slope that the encoding set; dashed: "
+        "equal. Then, how far off, as a share of it."
     )
     if side.texts > 1:
         caption += " Bars: 95 % intervals over texts. "
     rising = int((side.value >= 0).sum())
     if rising:
-        caption += f"{rising} head{'s' * (rising > 1)} rise{'s' * (rising == 1)}: not on the left."
+        caption += f"{rising} head{'s' * (rising > 1)} rise{'s' * (rising == 1)}: not in the first."
     return FigureSpec((left, right), caption.strip(), f"Measured slopes. {caption}")
 
 

@@ -116,11 +116,15 @@ class Chart:
 
 @dataclass(frozen=True)
 class FigureSpec:
-    """Panels in order, a caption that says what was averaged over what, and alt text."""
+    """Panels in order, a caption that says what was averaged over what, and alt text.
+
+    `parts`: how many panels each figure has that this one is composed of, in order; empty for one.
+    """
 
     panels: tuple[Heatmap | Chart, ...]
     caption: str
     alt: str
+    parts: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

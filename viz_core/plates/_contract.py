@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from viz_core.arguments import figure
 from viz_core.errors import UsageError
 from viz_core.export import Export, data
 from viz_core.export.provenance import Facts, Provenance, Source, digest
@@ -54,18 +55,29 @@ class Plate:
         Raises UsageError for options that it doesn't take, and as `draw` does.
         """
         wanted = {option: value for option, value in given.items() if value is not None}
-        unknown = [option for option in wanted if option not in self.options]
-        if unknown:
-            raise UsageError(
-                f"Expected options of {self.id} among {_listed(self.options)}; got "
-                f"{_listed(unknown)}."
-            )
+        self.check(wanted)
         target.sheet()  # raises before any work
         chosen = {**self.options, **wanted}
         plot = self.draw(chosen, progress)
         arrays = digest(data.arrays(plot.spec))
         source = Provenance(self.id, chosen, asdict(target), plot.sources, plot.facts, arrays)
         return Export(plot.spec, self.title, name or self.id, target, source, dpi)
+
+    def check(self, names: Iterable[str]) -> None:
+        """Raises UsageError where one of `names` is no option of this plate."""
+        unknown = [name for name in names if name not in self.options]
+        if unknown:
+            raise UsageError(
+                f"Expected options of {self.id} among {_listed(self.options)}; got "
+                f"{_listed(name[:40] for name in unknown[:3])}."
+            )
+
+    def read(self, words: Mapping[str, str]) -> Options:
+        """Every option with its value, from words as the command line takes them; those that are
+        not among `words` at their defaults. Raises UsageError for an option or a value that it
+        doesn't take."""
+        self.check(words)
+        return {**self.options, **figure.read(words)}
 
 
 def _listed(names: Iterable[str]) -> str:

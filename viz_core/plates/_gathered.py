@@ -1,4 +1,4 @@
-"""What several plates are made from: checkpoints, texts, their maps and portraits.
+"""What several plates are made from: checkpoints, texts, and their portraits.
 
 What is computed is kept in the store, so a figure that is drawn again is drawn at once.
 """
@@ -6,26 +6,19 @@ What is computed is kept in the store, so a figure that is drawn again is drawn 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-import numpy as np
-from tokenizers import Tokenizer
-
-from viz_core import attention, catalogue, devices, journal, packing, portraits, texts
+from viz_core import catalogue, devices, journal, keys, packing, portraits, texts, variants
 from viz_core.catalogue import Checkpoint
-from viz_core.errors import AtlasError, TextError
+from viz_core.errors import TextError
 from viz_core.export.provenance import Plain, Source
-from viz_core.progress import Progress, within
-from viz_core.readers import native
+from viz_core.progress import Progress
 from viz_core.results import Kept
 from viz_core.signatures.portrait import Portrait
-from viz_core.store import Entry, RunKey, Store
-from viz_core.trace import trace
-from viz_core.types import Kind, Window
+from viz_core.store import Entry, Store
+from viz_core.types import SINK
 
-ORDER = ("alibi", "rope", "t5", "nope", "sinusoidal", "learned")  # encodings, as in every list
 STORE_BYTES = 4 << 30  # as the app keeps: a smaller limit would remove what it has computed
-FORWARD = 0.9  # share of the time that a map's forward pass takes, about
 
 
 @dataclass(frozen=True)
@@ -45,7 +38,7 @@ def passages(text: str, length: int, count: int, checkpoint: Checkpoint) -> list
     """`count` passages of exactly `length` tokens. Raises TextError where there are fewer."""
     if text == texts.PASTED:
         raise TextError("Expected a text that others can read too; got a pasted one.")
-    found = texts.passages(text, length, count, tokenizer(checkpoint))
+    found = texts.passages(text, length, count, checkpoint.tokenizer())
     if len(found) < count or min(len(p.ids) for p in found) < length:
         raise TextError(
             f"Expected {count} texts of {length:,} tokens in {text}; it has {len(found)} of at "
@@ -54,65 +47,9 @@ def passages(text: str, length: int, count: int, checkpoint: Checkpoint) -> list
     return found
 
 
-def tokenizer(checkpoint: Checkpoint) -> Tokenizer:
-    """The tokenizer.json beside the checkpoint, or else the shipped one. Raises AtlasError where
-    it isn't the one that the checkpoint was trained with."""
-    own = checkpoint.path.with_name("tokenizer.json")
-    path = own if own.is_file() else catalogue.TOKENIZER
-    if checkpoint.facts.get("tokenizer_sha256") not in (None, native.sha256(path)):
-        raise AtlasError(
-            f"Expected the tokenizer that {checkpoint.id} was trained with; {path} is another one. "
-            "Put the right tokenizer.json beside the checkpoint."
-        )
-    return Tokenizer.from_file(str(path))
-
-
-def maps(
-    checkpoint: Checkpoint,
-    some: Sequence[texts.Passage],
-    kind: Kind,
-    pixels: int,
-    progress: Progress,
-) -> list[Window]:
-    """The whole map of each layer, at most `pixels` cells wide: means over the texts, or of the
-    first text alone for "probability"."""
-    some = some[:1] if kind == "probability" else some
-    shas, length = tuple(p.sha256 for p in some), len(some[0].ids)
-    options = (("kind", kind), ("pixels", pixels))
-    key = RunKey(checkpoint.sha256, "", shas, length, "float32", "plate", options)
-    store = Store(journal.store_folder(), STORE_BYTES)
-    entry = store.get(key)
-    if entry is None:
-        found = _mapped(checkpoint, some, kind, pixels, progress)
-        arrays, about = packing.pack_window(found[0])
-        arrays["value"] = np.stack([w.value for w in found])
-        store.put(key, arrays, about)
-        return found
-    one = packing.unpack_window(entry)
-    return [replace(one, value=value) for value in entry.arrays["value"]]
-
-
-def _mapped(
-    checkpoint: Checkpoint,
-    some: Sequence[texts.Passage],
-    kind: Kind,
-    pixels: int,
-    progress: Progress,
-) -> list[Window]:
-    model = checkpoint.load(devices.best())
-    by_layer: list[list[Window]] = [[] for _ in range(checkpoint.config.layers)]
-    for i, passage in enumerate(some):
-        here = within(progress, i / len(some), (i + 1) / len(some))
-        one = trace(model, passage.ids, within(here, 0.0, FORWARD))
-        for layer, windows in enumerate(by_layer):
-            if kind == "probability":
-                windows.append(attention.window(one, layer, pixels=pixels))
-            else:
-                centred = kind == "centred"
-                windows.append(attention.log_window(one, layer, pixels=pixels, centred=centred))
-    if kind == "probability":
-        return [windows[0] for windows in by_layer]
-    return [attention.mean(windows) for windows in by_layer]
+def store() -> Store:
+    """Where results are kept, shared with the app."""
+    return Store(journal.store_folder(), STORE_BYTES)
 
 
 def portrait(
@@ -122,23 +59,27 @@ def portrait(
     count: int,
     shipped: Iterable[Kept],
     progress: Progress,
+    setting: str = "",
 ) -> Likeness:
     """The portrait of `checkpoint` over `count` texts of `length` tokens: one that is shipped where
-    it is of these, else from the store, else measured now."""
+    it is of these, else from the store, else measured now.
+
+    Raises UsageError for a `setting` (see `variants`) that it can't have.
+    """
     for kept in shipped:
         same = (kept.portrait.length, kept.portrait.texts, text) == (length, count, texts.HELD_OUT)
-        if same and kept.checkpoint == checkpoint.sha256 and not kept.portrait.setting:
+        if same and kept.checkpoint == checkpoint.sha256 and kept.portrait.setting == setting:
             return Likeness(kept.portrait, kept.texts)
     some = passages(text, length, count, checkpoint)
     shas = tuple(p.sha256 for p in some)
-    key = RunKey(checkpoint.sha256, "", shas, length, "float32", "portrait")
-    store = Store(journal.store_folder(), STORE_BYTES)
-    entry = store.get(key)
+    key = keys.portrait(checkpoint, some, setting)
+    entry = store().get(key)
     if entry is None:
-        model, pieces = checkpoint.load(devices.best()), tokenizer(checkpoint)
-        found = portraits.measure(model, [p.ids for p in some], pieces, progress=progress)
+        model = variants.vary(checkpoint.load(devices.best()), setting, length)
+        ids, pieces = [p.ids for p in some], checkpoint.tokenizer()
+        found = portraits.measure(model, ids, pieces, setting, progress)
         entry = Entry(*packing.pack_portrait(found))
-        store.put(key, entry.arrays, entry.about)
+        store().put(key, entry.arrays, entry.about)
     # Rounded as it is kept, so that the figure is the same the next time.
     return Likeness(packing.unpack_portrait(entry), shas)
 
@@ -153,14 +94,18 @@ def of_texts(text: str, shas: Sequence[str]) -> tuple[Source, ...]:
     return tuple(Source("text", f"{text} {i + 1}", sha) for i, sha in enumerate(shas))
 
 
-def facts(portrait: Portrait, layers: list[int]) -> dict[str, Plain | Sequence[Plain]]:
-    """What provenance says of curves from a portrait; `layers` counts from 1."""
+def how(length: int, trained: int, count: int) -> dict[str, Plain | Sequence[Plain]]:
+    """What provenance says of curves by distance over `count` texts of `length` tokens."""
     return {
-        "length": portrait.length,
-        "trained_length": portrait.trained,
-        "texts": portrait.texts,
-        "layers": [*layers],
+        "length": length,
+        "trained_length": trained,
+        "texts": count,
         "estimator": "row fixed effects: log A[i, j] = a(i) + b(i - j)",
         "normalisation": "softmax over all keys that are not after the query",
-        "sink": f"the first {portrait.sink} keys are left out of curves",
+        "sink": f"the first {SINK} keys are left out of curves",
     }
+
+
+def facts(portrait: Portrait, layers: list[int]) -> dict[str, Plain | Sequence[Plain]]:
+    """What provenance says of curves from a portrait; `layers` counts from 1."""
+    return how(portrait.length, portrait.trained, portrait.texts) | {"layers": [*layers]}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from viz_core import results, texts, variants
+from viz_core import results, series, texts, variants
 from viz_core.errors import UsageError
 from viz_core.figures import decay_grid
 from viz_core.plates import _gathered
@@ -49,7 +49,7 @@ PLATE = Plate(
     "decay-grid",
     "Decay of every head, by encoding and layer",
     {
-        "checkpoints": list(_gathered.ORDER),
+        "checkpoints": list(series.ORDER),
         "layers": None,
         "length": None,
         "text": texts.HELD_OUT,

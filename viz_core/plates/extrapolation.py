@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from viz_core import texts
+from viz_core import series, texts
 from viz_core.export.provenance import Facts
 from viz_core.figures import extrapolation
 from viz_core.perplexity.protocols import PROTOCOLS
-from viz_core.plates import _gathered, _tables
+from viz_core.plates import _places, _tables
 from viz_core.plates._contract import Options, Plate, Plot
 from viz_core.progress import Progress
 
@@ -15,7 +15,6 @@ NAMES = {
     "non-overlapping": "Non-overlapping",
     "sliding-window": "Sliding window",
 }
-TEXTS = {texts.HELD_OUT: "held-out English", texts.MANUAL: "Python's manual"}
 
 
 def draw(options: Options, progress: Progress) -> Plot:
@@ -23,15 +22,15 @@ def draw(options: Options, progress: Progress) -> Plot:
     protocol: str = options["protocol"]
     text: str = options["text"]
     measure: extrapolation.Measure = options["measure"]
-    settings = ["" if s == "none" else s for s in options["scaling"]]
-    series = _tables.losses(protocol, text, options["checkpoints"], settings)
+    settings = [_places.setting(word) for word in options["scaling"]]
+    found = _tables.losses(protocol, text, options["checkpoints"], settings)
     spec = extrapolation.build(
-        series, NAMES[protocol], PROTOCOLS[protocol], TEXTS.get(text, text), measure
+        found, NAMES[protocol], PROTOCOLS[protocol], series.TEXTS.get(text, text), measure
     )
     progress(1.0)
     facts: Facts = {
-        "trained_length": series[0].trained_length,
-        "lengths": sorted({int(n) for s in series for n in s.length}),
+        "trained_length": found[0].trained_length,
+        "lengths": sorted({int(n) for s in found for n in s.length}),
         "protocol": PROTOCOLS[protocol],
         "measure": measure,
         "interval": "95 % bootstrap over documents",
@@ -43,7 +42,7 @@ PLATE = Plate(
     "extrapolation",
     "Losses by length",
     {
-        "checkpoints": list(_gathered.ORDER),
+        "checkpoints": list(series.ORDER),
         "scaling": ["none"],
         "protocol": "fixed-targets",
         "measure": "perplexity",

@@ -8,16 +8,11 @@ from viz_core import texts, variants
 from viz_core.errors import UsageError
 from viz_core.export.provenance import Facts
 from viz_core.figures import head_wall
-from viz_core.plates import _gathered
+from viz_core.plates import _gathered, _maps
 from viz_core.plates._contract import Options, Plate, Plot
 from viz_core.progress import Progress
 
 PIXELS = 128  # cells on a side of a map that is about half an inch wide
-WORDS = {
-    "log": "geometric mean of attention over the texts",
-    "centred": "mean over the texts of log-attention less each row's mean",
-    "probability": "attention in one text",
-}
 
 
 def draw(options: Options, progress: Progress) -> Plot:
@@ -30,8 +25,10 @@ def draw(options: Options, progress: Progress) -> Plot:
     length = options["length"] or config.length
     count = 1 if view == "probability" else options["texts"]
     some = _gathered.passages(options["text"], length, count, checkpoint)
-    windows = _gathered.maps(checkpoint, some, view, PIXELS, progress)
-    spec = head_wall.build(windows, config.encoding, config.length)
+    windows = _maps.layers(checkpoint, some, view, progress, PIXELS)
+    spec = head_wall.build(
+        windows, config.encoding, config.length, options["map_scale"] == "linear"
+    )
     about = f"All heads of a model with {variants.title(config.encoding)}, layer by layer. "
     caption = about + spec.caption
     wall = f"A wall of {config.layers} by {config.heads} maps. {caption}"
@@ -43,7 +40,7 @@ def draw(options: Options, progress: Progress) -> Plot:
         "layers": list(range(1, config.layers + 1)),
         "heads": list(range(1, config.heads + 1)),
         "normalisation": "softmax over all keys that are not after the query",
-        "maps": WORDS[view],
+        "maps": _maps.WORDS[view],
         "cell": windows[0].cell,
     }
     sources = (
@@ -59,6 +56,7 @@ PLATE = Plate(
     {
         "checkpoints": ["rope"],
         "view": "log",
+        "map_scale": "log",
         "length": None,
         "text": texts.HELD_OUT,
         "texts": 42,

@@ -8,7 +8,7 @@ from viz_core import results, texts, variants
 from viz_core.catalogue import Checkpoint
 from viz_core.errors import UsageError
 from viz_core.figures import staircase_ripples
-from viz_core.plates import _gathered
+from viz_core.plates import _gathered, _maps
 from viz_core.plates._contract import Options, Plate, Plot
 from viz_core.progress import Progress, within
 from viz_core.signatures import reach, ripple, spectrum
@@ -34,8 +34,7 @@ def draw(options: Options, progress: Progress) -> Plot:
         early = within(here, 0, 0.3)
         likes.append(_gathered.portrait(checkpoint, text, length, count, shipped, early))
         some = _gathered.passages(text, length, count, checkpoint)
-        every = _gathered.maps(checkpoint, some, "log", PIXELS, within(here, 0.3, 1))
-        windows.append(every[layer])
+        windows += _maps.layers(checkpoint, some, "log", within(here, 0.3, 1), PIXELS, layer)
     theta = likes[1].portrait.theta
     sides = [
         _side(c, one.portrait, w, layer, tuple(h - 1 for h in heads), theta)

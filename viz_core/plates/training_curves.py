@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from viz_core import series
 from viz_core.export.provenance import Facts
 from viz_core.figures import training_curves
 from viz_core.plates import _gathered, _tables
@@ -23,7 +24,7 @@ def draw(options: Options, progress: Progress) -> Plot:
 PLATE = Plate(
     "training-curves",
     "Validation loss while training",
-    {"checkpoints": list(_gathered.ORDER)},
+    {"checkpoints": list(series.ORDER)},
     draw,
     {"training-curves": {}},
 )

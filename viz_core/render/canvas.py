@@ -1,7 +1,7 @@
 """Heatmaps for the screen: one message per map that a small canvas script draws and reads out.
 
-Only cells that hold a pair are sent, as float32: half of a causal map, and exact on hover. Nothing
-in a message grows with the text.
+Only cells that hold a pair are sent, as float32: half of a causal map, a band of one with a window,
+and exact on hover. Nothing in a message grows with the text.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ def message(panel: Heatmap, labels: Sequence[str], dark: bool = False) -> dict[s
         "shape": [rows, columns],
         "unit": panel.unit,
         "values": _packed(panel.value[known].astype("<f4")),
-        "filled": _packed(known.sum(axis=1).astype("<u4")),  # a row's first so many cells
+        "first": _packed(known.argmax(axis=1).astype("<u4")),  # of each row's cells, which lie in
+        "filled": _packed(known.sum(axis=1).astype("<u4")),  # a row, so many
+        "pairs": _pairs(panel),
         "row_words": _words(labels, panel.rows, panel.cell),
         "column_words": _words(labels, panel.columns, panel.cell),
         "colours": _packed(palette.table(panel.scale.colours)),
@@ -54,6 +56,19 @@ def bar(scale: Scale) -> dict[str, Any]:
         "label": scale.label,
         "ticks": [list(t) for t in scale.ticks],
     }
+
+
+def _pairs(panel: Heatmap) -> str:
+    """How many pairs cells hold: of "all" queries and keys, of keys not after the query ("causal"),
+    or otherwise (""), as at the end of a window."""
+    top, left = (
+        np.append(np.arange(*span, panel.cell), span[1]) for span in (panel.rows, panel.columns)
+    )
+    if (panel.count == np.outer(np.diff(top), np.diff(left))).all():
+        return "all"
+    seen = np.maximum(top[:, None] - left, 0)
+    causal = -np.diff(np.diff(seen * (seen + 1) // 2, axis=0), axis=1)
+    return "causal" if (panel.count == causal).all() else ""
 
 
 def _words(labels: Sequence[str], span: Range, cell: int) -> list[str]:

@@ -18,7 +18,12 @@ ACCENTS = {
     "nope": ("#6B6F76", "#A9AFB8"),
     "sinusoidal": ("#A8458A", "#DD8FC4"),
     "learned": ("#0B7A5E", "#4FC3A1"),
+    "xpos": ("#1695D1", "#3C7D9C"),
+    "prope": ("#35118B", "#C2CAFD"),
+    "kerple": ("#4A0F52", "#BE14E0"),
+    "sandwich": ("#840507", "#E0482A"),
 }
+OWN = ("#8D01DE", "#A184D2")  # of encodings that come from a reader's own file
 # Kinds of RoPE scaling and its free base: on one chart with RoPE itself, never with the others.
 SCALINGS = {
     "linear": ("#B5382A", "#F08A7E"),
@@ -34,9 +39,9 @@ _BALANCE = ("#0B2F5B", "#3A77AF", "#A9CBE3", "#F4F2EE", "#EBBB9C", "#BF6237", "#
 
 
 def accent(name: str, dark: bool = False) -> str:
-    """The colour of an encoding, of a kind of RoPE scaling, or "ink", as #RRGGBB; else grey."""
+    """The colour of an encoding, of a kind of RoPE scaling, or "ink", as #RRGGBB; else OWN."""
     known = {**ACCENTS, **SCALINGS, "ink": INK}
-    return known.get(name, ACCENTS["nope"])[dark]
+    return known.get(name, OWN)[dark]
 
 
 def shaded(name: str, shade: float, dark: bool = False) -> str:

@@ -10,6 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, groupby, islice, product
+from string import ascii_lowercase
 
 from viz_core.figures.spec import Chart, Heatmap
 from viz_core.render.venues import Sheet
@@ -39,20 +41,44 @@ class Block:
 
 @dataclass(frozen=True)
 class Band:
-    """Blocks of one kind in rows that share their columns; the last may be shorter."""
+    """Blocks in rows that share their columns, each column of one kind; the last row may be
+    shorter."""
 
     rows: tuple[tuple[Block, ...], ...]
 
 
-def arrange(panels: Sequence[Panel], sheet: Sheet) -> list[Band]:
-    """All panels in their order, from left to right and from top to bottom."""
-    table = _table(panels)
-    if table is not None:
-        return [Band(((table,),))]
-    blocks = _blocks(panels)
+def arrange(panels: Sequence[Panel], sheet: Sheet, parts: Sequence[int] = ()) -> list[Band]:
+    """All panels in their order, from left to right and from top to bottom.
+
+    `parts`: how many panels each figure has, where this one is composed of several.
+    """
+    blocks = blocks_of(panels, parts)
     if len(blocks) == 1 and panels[0].accent == "ink":  # its caption says what it is
         blocks = [replace(blocks[0], heading="")]
-    return [_broken(panels, some, sheet) for some in _neighbours(panels, blocks)]
+    found: list[Band] = []
+    for run in _neighbours(panels, blocks, sheet, len(parts) > 1):
+        found += _broken(panels, run, sheet)
+    return found
+
+
+def blocks_of(panels: Sequence[Panel], parts: Sequence[int] = ()) -> list[Block]:
+    """What stands under a letter each, in order; `parts` as above: no block has panels of two."""
+    found, start = list[Block](), 0
+    for count in parts or (len(panels),):
+        some = panels[start : start + count]
+        table = _table(some)
+        blocks = [table] if table is not None else _blocks(some)
+        found += [replace(b, panels=tuple(start + i for i in b.panels)) for b in blocks]
+        start += count
+    return found
+
+
+def letters(blocks: int) -> list[str]:
+    """a, b, ... z, aa, ab, ... for so many blocks; no letter for a block alone."""
+    if blocks == 1:
+        return [""]
+    pairs = ("".join(two) for two in product(ascii_lowercase, repeat=2))
+    return list(islice(chain(ascii_lowercase, pairs), blocks))
 
 
 def _table(panels: Sequence[Panel]) -> Block | None:
@@ -102,36 +128,58 @@ def _blocks(panels: Sequence[Panel]) -> list[Block]:
     ]
 
 
-def _neighbours(panels: Sequence[Panel], blocks: Sequence[Block]) -> list[list[Block]]:
-    """Neighbours of one kind and size, which may stand side by side; a lone map with a chart."""
-    bands: list[list[Block]] = []
-    for block in blocks:
-        if bands and _kind(panels, block) == _kind(panels, bands[-1][0]):
-            bands[-1].append(block)
-        else:
-            bands.append([block])
+def _neighbours(
+    panels: Sequence[Panel], blocks: Sequence[Block], sheet: Sheet, composed: bool
+) -> list[list[Block]]:
+    """Neighbours of one kind and size, which may stand side by side; a lone map with a chart.
+
+    In a composed figure panels that stand alone do too, whatever their kinds, where a row's
+    length is chosen, or else where some would have a row for themselves.
+    """
+    runs = [[*some] for _, some in groupby(blocks, lambda block: _kind(panels, block))]
     kinds = [type(panels[block.panels[0]]) for block in blocks]
     if kinds == [Heatmap, Chart] and len(panels) == 2:
         return [[*blocks]]
-    return bands
+    if not composed:
+        return runs
+    found: list[list[Block]] = []
+    for single, some in groupby(runs, lambda run: all(len(b.panels) == 1 for b in run)):
+        alike = [*some]
+        if single and (sheet.across or any(len(run) == 1 for run in alike)):
+            alike = [[block for run in alike for block in run]]
+        found += alike
+    return found
 
 
 def _kind(panels: Sequence[Panel], block: Block) -> tuple[object, ...]:
     one = panels[block.panels[0]]
+    if block.rows:
+        return ("table", block)
     return (one.scale, len(block.panels)) if isinstance(one, Heatmap) else ("chart",)
 
 
-def _broken(panels: Sequence[Panel], some: Sequence[Block], sheet: Sheet) -> Band:
-    """The blocks in as few rows as are legible, as evenly filled as they can be."""
-    if isinstance(panels[some[0].panels[0]], Chart):
-        least = CHART * sheet.text / 7.0
-    else:
-        least = max(MAP * len(some[0].panels), LONE_MAP)
+def _broken(panels: Sequence[Panel], some: Sequence[Block], sheet: Sheet) -> list[Band]:
+    """The blocks in as few rows as are legible, as evenly filled as they can be, as bands of rows
+    with the same kinds of panels."""
+    if some[0].rows:
+        return [Band((tuple(some),))]
+    chart = any(isinstance(panels[block.panels[0]], Chart) for block in some)
+    least = max(CHART * sheet.text / 7.0 * chart, MAP * len(some[0].panels))
+    least = max(least, LONE_MAP)
     fit = max(1, int(sheet.width // least))
     rows = math.ceil(len(some) / min(fit, sheet.across or fit, len(some)))
     across = math.ceil(len(some) / rows)
     folded = [_folded(b, sheet.width / across) for b in some]
-    return Band(tuple(tuple(folded[i : i + across]) for i in range(0, len(some), across)))
+    every = [tuple(folded[i : i + across]) for i in range(0, len(some), across)]
+    bands = list[Band]()
+    for row in every:
+        wanted = [type(panels[block.panels[0]]) for block in row]
+        above = bands[-1].rows[0] if bands else ()
+        if bands and wanted == [type(panels[b.panels[0]]) for b in above[: len(row)]]:
+            bands[-1] = Band((*bands[-1].rows, row))
+        else:
+            bands.append(Band((row,)))
+    return bands
 
 
 def _folded(block: Block, width: float) -> Block:

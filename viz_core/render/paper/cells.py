@@ -75,8 +75,9 @@ class Cells:
         """The height of all axes, each `high` points high."""
         return self.block.down * high + (self.block.down - 1) * room.down
 
-    def room(self, side: float, high: float) -> Room:
-        """Measured on what is drawn now, with axes of `side` x `high` points."""
+    def room(self, side: float, high: float, spare: float = 0.0) -> Room:
+        """Measured on what is drawn now, with axes of `side` x `high` points; the heading may
+        reach over `spare` more on the right, which a colour bar takes."""
         around = [margins(ax) for ax in self.axes]
         across, rows = self.block.across, range(self.block.down)
         columns = [around[column::across] for column in range(across)]
@@ -100,8 +101,9 @@ class Cells:
         down = _broken(self.y_label, self.sheet.text, height + BESIDE)
         left = t.left + (down * line + UNDER) * (down > 0)
         right = t.right + (BESIDE + line) * bool(self.beside)
-        over = _broken(self.x_label, self.sheet.text, width + 2 * min(left, right) + BESIDE)
-        head = _broken(self.heading, self.sheet.title, width + left + right - self._indent)
+        over = _broken(self.x_label, self.sheet.text, width + 2 * min(left, right) + 1)
+        room = width + left + right + spare - self._indent
+        head = _broken(self.heading, self.sheet.title, room)
         return Room(
             left,
             right,

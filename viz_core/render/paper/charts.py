@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -24,6 +25,7 @@ DASHES: dict[Dash, Any] = {
     "dashdot": (0, (4.0, 1.5, 1.0, 1.5)),
 }
 MARKER = 2.6  # points
+APART, HIGH = 3.0, 1.0  # points between labels in a row; a label's height, of its size
 PER_X_TICK, PER_Y_TICK = 34.0, 19.0  # points of an axis for each tick that the spec leaves free
 
 
@@ -72,13 +74,25 @@ def fit(ax: Axes, panel: Chart, width: float, height: float, text: float) -> Non
     """Ticks for axes of `width` x `height` points: the spec's; of its labels, as many as fit."""
     _ticks(ax.xaxis, panel.x, ax.get_xlim(), width, PER_X_TICK)
     _ticks(ax.yaxis, panel.y, ax.get_ylim(), height, PER_Y_TICK)
-    labels = [label.get_text() for label in ax.xaxis.get_majorticklabels()]
-    places = ax.transAxes.inverted().transform(
-        ax.transData.transform([(x, ax.get_ylim()[0]) for x in ax.get_xticks()])
-    )[:, 0]
-    shown = _apart(places * width, [style.width(s, text) for s in labels])
-    ax.xaxis.set_major_formatter(
-        FixedFormatter([s if i in shown else "" for i, s in enumerate(labels)])
+    left, low = ax.get_xlim()[0], ax.get_ylim()[0]
+    across, up = [(x, low) for x in ax.get_xticks()], [(left, y) for y in ax.get_yticks()]
+    _thin(ax.xaxis, _placed(ax, across)[:, 0] * width, lambda s: style.width(s, text) + APART)
+    _thin(ax.yaxis, _placed(ax, up)[:, 1] * height, lambda _: HIGH * text)
+
+
+def _placed(ax: Axes, points: Sequence[tuple[float, float]]) -> npt.NDArray[np.float64]:
+    """Points of the data as shares of the axes: [point, 2]."""
+    pixels = ax.transData.transform(np.reshape(points, (-1, 2)))
+    found: npt.NDArray[np.float64] = ax.transAxes.inverted().transform(pixels)
+    return found
+
+
+def _thin(ruler: Ruler, places: npt.NDArray[np.float64], takes: Callable[[str], float]) -> None:
+    """Leaves as many labels of a ruler's ticks as fit; the ticks themselves stay."""
+    labels = [label.get_text() for label in ruler.get_majorticklabels()]
+    shown = _apart(places, [takes(label) for label in labels])
+    ruler.set_major_formatter(
+        FixedFormatter([label if i in shown else "" for i, label in enumerate(labels)])
     )
 
 
@@ -102,7 +116,8 @@ def _curve(ax: Axes, line: Line) -> None:
 def _ticks(ruler: Ruler, axis: Axis, limits: tuple[float, float], size: float, each: float) -> None:
     ruler.set_minor_locator(NullLocator())
     if axis.ticks is not None:
-        places = [(p, style.typeset(label)) for p, label in axis.ticks if _within(p, limits)]
+        inside = sorted(tick for tick in axis.ticks if _within(tick[0], limits))
+        places = [(p, style.typeset(label)) for p, label in inside]
     else:
         count = max(2, int(size / each))
         locator = (
@@ -136,6 +151,6 @@ def _apart(places: npt.NDArray[np.float64], widths: list[float]) -> set[int]:
     for step in range(1, max(2, len(widths))):
         kept = list(range(0, len(widths), step))
         room = [places[b] - places[a] - (widths[a] + widths[b]) / 2 for a, b in pairwise(kept)]
-        if all(r >= 3.0 for r in room):
+        if all(r >= 0.0 for r in room):
             return set(kept)
     return {0}

@@ -6,10 +6,6 @@ the room: a few rounds settle it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import chain, product
-from string import ascii_lowercase
-
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
@@ -30,11 +26,12 @@ def compose(spec: FigureSpec, sheet: Sheet) -> Figure:
     """
     figure = Figure(figsize=(sheet.width / INCH, sheet.width / INCH), dpi=DPI)
     FigureCanvasAgg(figure)
-    arranged = arrangement.arrange(spec.panels, sheet)
+    arranged = arrangement.arrange(spec.panels, sheet, spec.parts)
     shared = words.keys(p for p in spec.panels if isinstance(p, Chart))
-    letters = _letters(sum(len(row) for band in arranged for row in band.rows))
+    letters = arrangement.letters(sum(len(row) for band in arranged for row in band.rows))
+    marks = iter([f"({letter})" if letter else "" for letter in letters])
     drawn = [
-        bands.draw(figure, band, spec.panels, sheet, letters, named=not shared) for band in arranged
+        bands.draw(figure, band, spec.panels, sheet, marks, named=not shared) for band in arranged
     ]
     legend = key.draw(figure, shared, sheet) if shared else None
     for _ in range(ROUNDS):
@@ -49,11 +46,3 @@ def compose(spec: FigureSpec, sheet: Sheet) -> Figure:
     for band in drawn:
         band.finish()
     return figure
-
-
-def _letters(blocks: int) -> Iterator[str]:
-    """(a), (b), ... (z), (aa), ...; nothing for a block alone."""
-    if blocks == 1:
-        return iter([""])
-    pairs = ("".join(two) for two in product(ascii_lowercase, repeat=2))
-    return (f"({letter})" for letter in chain(ascii_lowercase, pairs))

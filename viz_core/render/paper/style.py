@@ -75,9 +75,10 @@ def width(text: str, size: float, bold: bool = False) -> float:
 
 
 def lines(text: str, size: float, room: float, bold: bool = False) -> list[str]:
-    """`text` broken between words into lines of at most `room` points, where words let it."""
+    """`text` broken between words into lines of at most `room` points, where words let it; a
+    number stays with its % and p with its value."""
     found: list[str] = []
-    for word in text.split():
+    for word in _WORDS.findall(" ".join(text.split())):
         longer = f"{found[-1]} {word}" if found else word
         if found and width(longer, size, bold) <= room:
             found[-1] = longer
@@ -91,4 +92,5 @@ def typeset(label: str) -> str:
     return _MINUS.sub("−", label)
 
 
+_WORDS = re.compile(r"\(p \S+\)|\S+(?: %(?!\S))?")  # what is never broken
 _MINUS = re.compile(r"-(?=\d)")
