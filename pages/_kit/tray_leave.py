@@ -1,0 +1,34 @@
+"""The tray's figure as a file, in every format."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import streamlit as st
+
+from pages._kit import export_control
+from viz_core.export import Export
+
+KEY = "tray_leave"
+
+
+def show(figure: Export) -> None:
+    """The format, and the download, which is made when it is asked for."""
+    before = export_control.remembered()
+    export_control.seed(KEY, before)
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        with st.container():
+            kind = export_control.format_of(KEY)
+        button = st.container(width="content")
+    choice = export_control.chosen(KEY, before)
+    st.session_state.export_choice = replace(before, kind=choice.kind, dpi=choice.dpi)
+    ready = replace(figure, dpi=choice.dpi)
+    button.download_button(
+        f"Download {kind.upper()}",
+        lambda: export_control.made(ready, kind),
+        file_name=f"{figure.name}.{export_control.ending(figure.spec, kind)}",
+        mime=export_control.mime(figure.spec, kind),
+        type="primary",
+        on_click="ignore",
+        key=f"{KEY}_file",
+    )

@@ -1,0 +1,50 @@
+"""The tray's figure as it will be printed: at true size on its page, in grey, or by other eyes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from pages._kit import export_control, tray_draw, tray_sheet, tray_sight, tray_target, tray_words
+from pages._kit.tray_draw import PinError
+from pages._kit.waiting import Waiting
+from viz_core.errors import AtlasError
+from viz_core.export import Export
+from viz_core.plates.tray import Tray
+
+
+def show(tray: Tray, places: Mapping[str, DeltaGenerator]) -> Export | None:
+    """The picture, and the figure itself; what is wrong with a pin stands at its place instead."""
+    with st.container(
+        horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
+    ):
+        st.subheader("At true size", anchor=False, width="content")
+        sight = st.segmented_control(
+            "Seen",
+            list(tray_sight.NAMES),
+            format_func=tray_sight.NAMES.__getitem__,
+            key="tray_sight",
+            default=tray_sight.PLAIN,
+            required=True,
+            label_visibility="collapsed",
+        )
+    waiting = Waiting(place := st.empty())
+    try:
+        png, figure = tray_draw.picture(tray, waiting.watch("the figure"))
+    except PinError as error:
+        place.empty()
+        pin = next(pin for pin in tray.pins if pin.word() == error.word)
+        st.info(f"Without “{tray_words.title(pin)}” there is no figure: see what stands below it.")
+        places[error.word].error(str(error))
+        return None
+    except AtlasError as error:
+        place.empty()
+        st.error(str(error))
+        return None
+    place.empty()
+    seen, spec = tray_sight.seen(png, sight), figure.spec
+    tray_sheet.show(seen, spec.caption, spec.alt, tray_target.paper(tray))
+    st.caption(tray_sight.WORDS.get(sight, export_control.says(tray.target)))
+    return figure

@@ -1,0 +1,94 @@
+"""Figures: what was pinned as one figure for a paper, at its true size, to take away."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages._kit import (
+    cached,
+    tray_leave,
+    tray_list,
+    tray_preview,
+    tray_ready,
+    tray_share,
+    tray_state,
+    tray_target,
+)
+from pages._kit.page import Page
+from viz_core.catalogue import Checkpoint
+from viz_core.errors import AtlasError
+from viz_core.plates.tray import Tray
+
+PAGE = Page(
+    title="Figures",
+    icon=":material/dashboard:",
+    order=8,
+    about="Figures for papers: what was pinned on any page, as one, at the exact width of a venue.",
+)
+STEPS = {
+    ":material/keep: Pin": "Under every figure stands Pin. What is pinned comes to the tray as it "
+    "is on the screen: its checkpoints, layer, heads, text and length.",
+    ":material/dashboard: Arrange": "Here the pinned figures become one, at the exact width of a "
+    "venue's column and at true size, with panel letters and one caption.",
+    ":material/download: Take away": "As PDF, SVG, PNG, PGF, page or numbers; each file says what "
+    "it was made from and holds the command that draws it again.",
+}
+
+
+def main() -> None:
+    st.title("Figures", anchor=False)
+    if "tray_across" not in st.session_state:  # a first visit, or back from another page
+        st.session_state.tray_wrong = _opened()
+        tray_target.seed(tray_state.tray())
+        if tray_state.tray().pins:
+            st.rerun()  # the menu, which counts them, was drawn before they were known
+    if wrong := st.session_state.tray_wrong:
+        st.warning(wrong)
+    shipped, damaged = cached.shipped()
+    for sentence in damaged:
+        st.error(sentence)
+    if tray_state.tray().pins:
+        _tray(shipped)
+    else:
+        _empty()
+        tray_ready.show(shipped)
+    st.query_params.from_dict(tray_state.tray().to_query())
+
+
+def _opened() -> str:
+    """Takes the tray of the address, if it has one; a sentence where it can't be read."""
+    if "pins" not in st.query_params:
+        return ""
+    try:
+        tray_state.put(Tray.from_query(st.query_params.to_dict()))
+    except AtlasError as error:
+        return str(error)
+    return ""
+
+
+def _empty() -> None:
+    st.markdown("Figures for papers are put together here, from what the other pages show.")
+    for column, (title, words) in zip(st.columns(3, gap="medium"), STEPS.items(), strict=True):
+        column.markdown(f"**{title}**  \n{words}")
+    with st.expander("Open a tray that was kept"):
+        tray_share.bring()
+
+
+def _tray(shipped: dict[str, Checkpoint]) -> None:
+    left, right = st.columns([1, 2], gap="medium")
+    with left:
+        tray_target.show()
+        tray = tray_state.tray()
+        places = tray_list.show()
+        leave = st.container()
+        tray_share.show(tray)
+    tray_ready.show(shipped)
+    with right:  # last: nothing else waits for what it may have to compute
+        figure = tray_preview.show(tray, places)
+    if figure is not None:
+        with leave:
+            tray_leave.show(figure)
+
+
+if __name__ == "__main__":
+    main()
