@@ -113,6 +113,17 @@ def test_what_is_explained_can_be_chosen(
         assert {name: target[name] for name in expected} == expected
 
 
+def test_at_the_last_token_the_likeliest_one_is_asked_about(
+    cli: Cli, tiny: dict[str, Path], tokenizer: Tokenizer
+) -> None:
+    ask = ("attribute", tiny["alibi"], "--length", 20, "--steps", 2, "--target", 19, "--json")
+    target = json.loads(cli(*ask)[1])["target"]
+    ids = texts.tokens("python-docs", 20, tokenizer).ids
+    model = catalogue.find(str(tiny["alibi"])).load()
+    logits = model.logits(model.stream(torch.tensor([ids])))
+    assert (target["queries"], target["tokens"]) == ([19], [int(logits[0, -1].argmax())])
+
+
 def test_tokens_as_a_table_and_on_the_screen(
     cli: Cli, tiny: dict[str, Path], tmp_path: Path
 ) -> None:
@@ -286,7 +297,7 @@ def test_what_is_wrong_is_refused_before_any_work(
     refused(cli(*ask, "30,40"), "one length with --to tokens")
     refused(cli("attribute", tiny["rope"], *ask[1:], 30), "one checkpoint with --to tokens")
     refused(cli(*ask, 65), "undefined past its 64")
-    refused(cli(*ask, 30, "--target", 29), "queries from 0 to 28", "got 29 to 29")
+    refused(cli(*ask, 30, "--target", 30), "queries from 0 to 28", "got 30 to 30")
     refused(cli(*ask, 30, "--targets", "4:4"), "queries from 0 to 28")
     refused(cli(*ask, 30, "--targets", "4:31", "--token", " the"), "queries from 0 to 29")
     refused(cli(*ask, 30, "--token", "extraordinary"), "one token", "ordin")

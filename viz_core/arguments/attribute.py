@@ -41,7 +41,8 @@ def add(one: argparse.ArgumentParser) -> None:
         type=options.whole(0),
         metavar="P",
         help="the query whose prediction of the next token is explained, counted from 0 (default: "
-        "the last one that a token of the text follows)",
+        "the last one that a token of the text follows); at the text's last token, of the token "
+        "that the model finds likeliest",
     )
     place.add_argument(
         "--targets", type=options.span, metavar="A:B", help="the mean over queries A to B - 1"

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+import torch
 from tokenizers import Tokenizer
 from torch import Tensor
 
@@ -83,6 +84,13 @@ class Target:
         elif self.kind == "log-probability":
             own = own - (rows @ weight.T).logsumexp(-1)
         return own.mean(-1)
+
+
+@torch.no_grad()
+def likeliest(model: Transformer, ids: Sequence[int]) -> int:
+    """The id that `model` finds likeliest to follow the text `ids`."""
+    stream = model.stream(torch.tensor([list(ids)], device=model.device))
+    return int(model.logits(stream[0, -1]).argmax())
 
 
 def named(word: str, tokenizer: Tokenizer) -> int:

@@ -15,7 +15,7 @@ from tokenizers import Tokenizer
 
 from viz_core import results, texts, variants
 from viz_core.attribution import pattern, tokens
-from viz_core.attribution.targets import Kind, Target, named
+from viz_core.attribution.targets import Kind, Target, likeliest, named
 from viz_core.catalogue import Checkpoint
 from viz_core.commands import _ablations, _shared
 from viz_core.errors import LengthError, UsageError
@@ -168,14 +168,22 @@ def _question(options: argparse.Namespace) -> Question:
     model = ours(variants.vary(model, options.scaling or "", options.length), "attribution")
     passage = _shared.passage(options, pieces)
     _shared.tell([passage])
-    target = _target(options, passage.ids, pieces)
+    target = _target(options, passage.ids, pieces, model)
     return Question(checkpoint, model, place, passage, pieces, target)
 
 
-def _target(options: argparse.Namespace, ids: list[int], pieces: Tokenizer) -> Target:
-    """The number that `options` ask about, of the text `ids`."""
-    end = len(ids) - (options.token is None)  # the text doesn't say what follows its last token
+def _target(
+    options: argparse.Namespace, ids: list[int], pieces: Tokenizer, model: Transformer
+) -> Target:
+    """The number that `options` ask about, of the text `ids`.
+
+    The text doesn't say what follows its last token: there, asked for by its number, it is what
+    the model finds likeliest.
+    """
+    end = len(ids) - (options.token is None)
     first, last = options.targets or (end - 1, end)
+    if options.target == len(ids) - 1 and options.token is None:
+        ids, end = [*ids, likeliest(model, ids)], len(ids)
     if options.target is not None:
         first, last = options.target, options.target + 1
     if not 0 <= first < last <= end:
