@@ -7,7 +7,7 @@ import streamlit as st
 from pages._kit import cached, comparison, controls, session, zoom
 from pages._kit.page import Page
 from pages._kit.session import CompareState, SideState
-from viz_core import catalogue, devices, texts, trace
+from viz_core import catalogue, texts, trace
 from viz_core.errors import AtlasError, LengthError
 
 PAGE = Page(
@@ -27,12 +27,12 @@ def default(shipped: dict[str, catalogue.Checkpoint]) -> CompareState:
 
 def prepare() -> None:
     """Computes the first view ahead of any visitor. Raises AtlasError."""
-    shipped, _ = cached.checkpoints()
+    shipped, _ = cached.shipped()
     if shipped:
         state = default(shipped)
-        passages = comparison.read(state)
-        for side in state.sides:
-            comparison.prepare(state, shipped[side.checkpoint], passages)
+        chosen = [shipped[side.checkpoint] for side in state.sides]
+        for one, passages in zip(chosen, comparison.read(state, chosen), strict=True):
+            comparison.prepare(state, one, passages)
 
 
 def main() -> None:
@@ -69,8 +69,8 @@ def main() -> None:
     )
     first = next(iter(shipped.values()))
     if "longest" not in st.session_state:  # once: choices that come and go would move the slider
-        st.session_state.longest = trace.longest(cached.model(first), devices.best())
-    controls.shared(texts.available(), first.config.length, st.session_state.longest)
+        st.session_state.longest = trace.longest(cached.model(first))
+    controls.shared(texts.available(), controls.trained(shipped), st.session_state.longest)
     columns = st.columns(st.session_state.count, gap="medium")
     sides = []
     for i, column in enumerate(columns):

@@ -39,7 +39,7 @@ PAGE = Page(
 
 def prepare() -> None:
     """Computes the first view's statistics ahead of any visitor. Raises AtlasError."""
-    for one in portray.shipped(DecayState().chosen, cached.checkpoints()[0]):
+    for one in portray.shipped(DecayState().chosen, cached.shipped()[0]):
         portray.statistics(one)
 
 
@@ -85,10 +85,12 @@ def _sections(sitters: Sequence[Sitter], shipped: dict[str, Checkpoint]) -> None
     _section(portray_claims.show, sitters)
     first = sitters[0].portrait
     portray_controls.estimator(portray.false_slope(first), first.length)
+    layers, heads = portray_curves.grid(sitters)
+    many = layers * heads > portray_curves.MOST  # then the layer is chosen before curves, too
+    place = portray_controls.place(layers, heads) if many else (0, 0)
     _section(portray_curves.curves, sitters)
     _section(portray_curves.scatter, sitters)
-    layers, heads = (min(one.portrait.curve.shape[i] for one in sitters) for i in (0, 1))
-    place = portray_controls.place(layers, heads)
+    place = place if many else portray_controls.place(layers, heads)
     _section(portray_stairs.across, sitters, place[0])
     _section(portray_stairs.within, sitters, place)
     _section(portray_ripples.swings, sitters, place)
@@ -107,7 +109,13 @@ def _sitters(shipped: dict[str, Checkpoint], pressed: bool) -> list[Sitter]:
     if state.source == "own":
         return _measured(state, shipped, pressed)
     found = portray.shipped(state.chosen, shipped)
-    if lost := [n for n in state.chosen if n not in {one.id for one in found}]:
+    lost = [n for n in state.chosen if n not in {one.id for one in found}]
+    if own := [n for n in lost if n not in cached.shipped()[0]]:
+        st.info(
+            f"Nothing is shipped about {', '.join(own)}, an upload: choose “My own measurement” to "
+            "measure it here."
+        )
+    if lost := [n for n in lost if n not in own]:
         st.info(
             f"Expected portraits of {', '.join(lost)} in `checkpoints/results`; there are none. "
             "Run `make results`, or measure them here: choose “My own measurement”."
@@ -129,21 +137,24 @@ def _measured(state: DecayState, shipped: dict[str, Checkpoint], pressed: bool) 
             f"{state.length:,} tokens: seconds to minutes."
         )
         return []
-    some = portray.passages(state)
-    waiting = Waiting(place := st.empty())
-    found = []
+    waiting, read = Waiting(place := st.empty()), list[texts.Passage]()
+    found, wrong = [], dict[str, list[str]]()  # ids by what stands in their way
     for one in (shipped[n] for n in state.chosen):
         setting = state.setting if portray_settings.fits(one, state.setting) else ""
         try:
-            found.append(portray.measured(one, setting, some, waiting))
+            read += (some := portray.passages(state, one))
+            found.append(portray.measured(one, setting, state.text, some, waiting))
         except AtlasError as error:  # what this one can't do, others may
-            st.error(f"{one.id} is left out. {error}")
+            wrong.setdefault(str(error), []).append(one.id)
     place.empty()
+    for sentence, ids in wrong.items():
+        st.error(f"{', '.join(ids)} {'are' if len(ids) > 1 else 'is'} left out. {sentence}")
+    portray.notes(read)
     if state.setting and not any(one.portrait.setting for one in found):
         words = portray_settings.words(state.setting)
         st.info(f"None of the chosen checkpoints has the setting {words}: all are as trained.")
     done.add(wanted)
-    return found
+    return portray.told_apart(found)
 
 
 def _unknown(state: DecayState, shipped: dict[str, Checkpoint]) -> list[str]:
@@ -173,9 +184,11 @@ def _unknown(state: DecayState, shipped: dict[str, Checkpoint]) -> list[str]:
             f"Expected text in the address among {', '.join(known[:6])}; got "
             f"{state.text[:40]!r}, so another is shown."
         )
-    config = next(iter(shipped.values())).config
-    for name, most in (("layer", config.layers), ("head", config.heads)):
-        if getattr(state, name) >= most:
+    configs = [shipped[n].config for n in state.chosen if n in shipped]
+    configs = configs or [next(iter(shipped.values())).config]
+    ends = min(c.layers for c in configs), min(c.heads for c in configs)
+    for name, most in zip(("layer", "head"), ends, strict=True):
+        if name in st.query_params and getattr(state, name) >= most:
             wrong.append(
                 f"Expected {name} in the address to be a number from 1 to {most}; got "
                 f"{getattr(state, name) + 1}, so {most} is shown."

@@ -58,8 +58,8 @@ def main() -> None:
     with left:
         atlas_views.maps(known, sides, state)
     with right:
-        atlas_views.curves(known, state)
-    atlas_views.parts(sides)
+        atlas_views.curves(known, sides, state)
+    atlas_views.parts(sides, state)
 
 
 if __name__ == "__main__":

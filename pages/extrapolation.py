@@ -7,7 +7,18 @@ from collections.abc import Callable
 import pandas as pd
 import streamlit as st
 
-from pages._kit import cached, draw, lab, lab_context, lab_controls, lab_live, lab_state, tables
+from pages._kit import (
+    cached,
+    draw,
+    export,
+    export_lab,
+    lab,
+    lab_context,
+    lab_controls,
+    lab_live,
+    lab_state,
+    tables,
+)
 from pages._kit.lab_state import LabState
 from pages._kit.page import Page
 from pages._kit.reports import reports
@@ -46,7 +57,7 @@ def main() -> None:
     lab_controls.keep()
     for sentence in st.session_state.lab_wrong:
         st.warning(sentence)
-    st.markdown(_about(shipped))
+    st.markdown(_about(cached.shipped()[0]))
     lab_controls.shared(known)
     _section(by_length, table)
     _section(scalings, table)
@@ -54,7 +65,7 @@ def main() -> None:
     if st.session_state.lab_protocol != POSITIONS:
         _section(by_position, table)
     _section(lab_context.others, table)
-    _section(lab_context.training, shipped)
+    _section(lab_context.training, cached.shipped()[0])
     _section(lab_context.gate)
     _section(lab_context.costs)
     _section(lab_context.why)
@@ -172,6 +183,7 @@ def _chart(rows: pd.DataFrame, key: str, what: str, protocol: str = "", height: 
             lab.curves(rows), name, PROTOCOLS[protocol], text, s.lab_measure, what
         )
     draw.charts(figure, key=key, height=height)
+    export.row(export_lab.losses(figure, rows, protocol, s.lab_text, s.lab_measure), key)
     return figure.caption + (lab.undefined(rows) if protocol == POSITIONS else "")
 
 

@@ -15,7 +15,7 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import WhitespaceSplit
 
-from viz_core import journal, readers
+from viz_core import encodings, journal, readers
 from viz_core.errors import AtlasError, DamagedCheckpoint, UnknownName
 from viz_core.readers import intake, native
 from viz_core.readers.description import Description
@@ -50,8 +50,8 @@ class Checkpoint:
 
     @cached_property
     def sha256(self) -> str:
-        """The hash of what it is made of."""
-        return readers.sha256(self.description)
+        """The hash of what it is made of: of an encoding of one's own, the formula too."""
+        return encodings.identity(self.config.encoding, readers.sha256(self.description))
 
     def load(self, device: torch.device | None = None) -> Subject:
         """The model in float32 on `device` (the CPU by default). Raises DamagedCheckpoint."""
@@ -77,7 +77,7 @@ class Checkpoint:
         if other or trained_with not in (None, native.sha256(path)):
             raise AtlasError(
                 f"Expected the tokenizer of {wanted:,} pieces that {self.id} was trained with; "
-                f"{path} is another one, of {size:,}. Put the right tokenizer.json beside the "
+                f"{path.name} is another one, of {size:,}. Put the right tokenizer.json beside the "
                 "checkpoint."
             )
         return pieces

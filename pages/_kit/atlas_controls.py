@@ -19,15 +19,22 @@ from pages._kit.atlas_state import (
     fits,
     knobs,
 )
-from pages._kit.lab import ORDER
 from pages._kit.session import Box
-from viz_core import variants
+from viz_core import series, variants
 from viz_core.encodings import Encoding, Parameter, Value, all_encodings
 
 PLAIN = ("heads", "width", "trained", "length", "head", "x_log")  # fields with a widget each
 SHORTEST = 64  # tokens, of the lengths on a slider
 WIDE, WIDER = 100.0, 1e6  # highest / lowest from which a slider goes by octaves, by decades
-NAMES = {"theta": "Base θ", "factor": "Factor s", "fall": "Fall per bucket (nats)"}
+NAMES = {
+    "theta": "Base θ",
+    "factor": "Factor s",
+    "fall": "Fall per bucket (nats)",
+    "share": "Share p",
+    "span": "Span B (tokens)",
+    "r1": "r₁",
+    "r2": "r₂",
+}
 
 
 def seed(state: AtlasState) -> None:
@@ -111,7 +118,7 @@ def side(i: int) -> None:
     """The controls of one side: its encoding, and every knob that it has."""
     s = st.session_state
     cards = all_encodings()
-    known = sorted(cards, key=lambda e: ORDER.index(e) if e in ORDER else len(ORDER))
+    known = sorted(cards, key=series.place)
     st.selectbox(
         "Encoding",
         known,

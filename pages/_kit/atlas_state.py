@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from pages._kit.session import VERSION, Box, seen
-from viz_core.encodings import Encoding, Parameter, Value, all_encodings
+from viz_core.alone.words import knobs
+from viz_core.encodings import Parameter, Value, all_encodings
 from viz_core.errors import UnknownName, UsageError
 from viz_core.figures.attention_maps import ranges
 
@@ -16,24 +17,6 @@ HEADS, WIDTH = (1, 64), (1, 256)  # of heads, and of channels in a head
 TRAINED, LENGTH = (16, 131_072), (16, 16_384)  # tokens
 LONGEST = 40  # characters of a wrong word that are repeated
 MOST = 12  # parameters of one encoding in an address
-# What training would fill in, and the reader sets here instead.
-STAND_INS = {
-    "t5": (
-        Parameter(
-            "fall",
-            0.25,
-            "How far the table falls from one bucket to the next, in nats. The real one is "
-            "learned; this one is yours, so that the steps can be seen.",
-            0.0,
-            2.0,
-        ),
-    )
-}
-
-
-def knobs(card: Encoding) -> tuple[Parameter, ...]:
-    """All that can be set of an encoding here: its own parameters, and what training would set."""
-    return card.parameters + STAND_INS.get(card.id, ())
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from pages._kit import atlas_controls, atlas_parts, atlas_words, draw
+from pages._kit import atlas_controls, atlas_parts, atlas_words, draw, export, export_atlas
 from pages._kit.atlas import Alone, bound, trained
 from pages._kit.atlas_state import AtlasSide, AtlasState
 from viz_core import encodings
@@ -70,12 +70,13 @@ def maps(known: Sequence[encoding_atlas.Side], sides: Sequence[Alone], state: At
         on_back=lambda _: atlas_controls.back(),
         height=560,
     )
+    export.row(export_atlas.maps(figure, sides, state), "atlas_maps")
     st.caption(figure.caption)
     with st.expander(atlas_words.HOW):
         st.markdown(atlas_words.MAP)
 
 
-def curves(known: Sequence[encoding_atlas.Side], state: AtlasState) -> None:
+def curves(known: Sequence[encoding_atlas.Side], sides: Sequence[Alone], state: AtlasState) -> None:
     """The logits of each side by distance, on the same axes."""
     if not known:
         return
@@ -90,6 +91,7 @@ def curves(known: Sequence[encoding_atlas.Side], state: AtlasState) -> None:
         )
     figure = encoding_atlas.curves(known, state.x_log)
     draw.charts(figure, key="atlas_curves", height=480 if len(state.sides) == 1 else 360)
+    export.row(export_atlas.curves(figure, sides, state), "atlas_curves")
     st.caption(figure.caption)
     with st.expander(atlas_words.HOW):
         for name in dict.fromkeys(s.encoding for s in known):
@@ -97,30 +99,31 @@ def curves(known: Sequence[encoding_atlas.Side], state: AtlasState) -> None:
             st.markdown(f"**{c.name}.** {atlas_words.CURVE.get(name, c.law)}")
 
 
-def parts(sides: Sequence[Alone]) -> None:
+def parts(sides: Sequence[Alone], state: AtlasState) -> None:
     """What each side is made of, with its numbers; words beside the picture of a single one."""
     st.subheader("What it is made of", anchor=False)
     columns = st.columns(2, gap="large")
     for i, a in enumerate(sides):
-        _part(a, i, columns if len(sides) == 1 else [columns[i]] * 2)
+        _part(a, i, columns if len(sides) == 1 else [columns[i]] * 2, state)
 
 
-def _part(a: Alone, i: int, places: Sequence[DeltaGenerator]) -> None:
+def _part(a: Alone, i: int, places: Sequence[DeltaGenerator], state: AtlasState) -> None:
     found = atlas_parts.part(a)
     with places[0]:
         st.markdown(f"**{a.title}**")
         if found is None:
-            st.markdown(atlas_words.bare(trained(a.module)))
+            st.markdown(atlas_words.bare(a.card, trained(a.module), a.law is not None))
             return
         figure = encoding_parts.build(found)
         for panel in figure.panels:
             if isinstance(panel, Heatmap) and isinstance(found, encoding_parts.Vectors):
                 _image(panel, found.channel, key=f"atlas_image{i}")
         draw.charts(figure, key=f"atlas_parts{i}")
+        export.row(export_atlas.part(figure, a, state), f"atlas_parts{i}")
     with places[1]:
         st.caption(figure.caption)
         with st.expander(atlas_words.HOW):
-            st.markdown(atlas_words.PARTS[a.card.id])
+            st.markdown(atlas_words.PARTS.get(a.card.id, a.card.law))
         _numbers(atlas_parts.numbers(found), a.card.id, i)
 
 

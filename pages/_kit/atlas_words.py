@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from viz_core.encodings import Encoding, Value
+from viz_core.encodings import Encoding
 
 HOW = "How this is computed"
 MAP = (
@@ -18,16 +16,6 @@ WHERE = {
     "embeddings": "the token vectors, once, before the first layer",
     "logits": "the attention logits of every layer",
     "queries and keys": "the queries and keys of every layer; values stay as they are",
-}
-STANDING = {  # what the logits are, and what stands for what training would fill in
-    "nope": "no logit at all, so every key weighs the same",
-    "sinusoidal": "the products of the position vectors over the root of their width, as if W_q "
-    "and W_k passed them on unchanged",
-    "t5": "a table that falls by {fall:g} nats from bucket to bucket, set above, since the real "
-    "one is learned",
-    "alibi": "the bias",
-    "rope": "constant q and k, each pair of channels a vector of length 1 at the same angle, which "
-    "no trained head is",
 }
 CURVE = {
     "nope": r"$b(d) = 0$ (Kazemnejad et al. 2023): attention is $1/(i+1)$ on each of a query's "
@@ -46,7 +34,23 @@ CURVE = {
     "bound of their section 3.4.3, scaled to start with the curve. Other q and k score highest at "
     "any distance one likes, and random ones 0 on average at every distance (Barbero et al. 2024, "
     "propositions 3.1 and 3.2).",
+    "prope": r"$b(d) = \sum_k \cos(d\,\theta_k) / \sqrt{D}$, where $\theta_k = 0$ from pair "
+    r"$\lfloor pD/2 \rfloor$ on: those add the same at every distance (Barbero et al. 2024, "
+    "section 6.1).",
+    "xpos": r"$b(d) = \sum_k \zeta_k^{d/B} \cos(d\,\theta_k) / \sqrt{D}$, "
+    r"$\zeta_k = (2k/D + 0.4) / 1.4$ (Sun et al. 2023): the fastest pair is down to "
+    "half after 0.55 B tokens.",
+    "kerple": r"$b(d) = -r_1 \ln(1 + r_2 d)$, or $-r_1 d^{\,r_2}$ with $r_2 \leq 2$ (Chi et al. "
+    "2022). A trained head has numbers of its own; a power of 1 is ALiBi's line with "
+    "a learned slope.",
+    "sandwich": r"$b(d) = \frac{H}{8h} (\sum_k \cos(d / 10000^{2k/d'}) - d'/2)$, "
+    r"$k = 0 \ldots d'/2 - 1$ (Chi et al. 2023): the Gram matrix of sinusoidal vectors "
+    "without their content, steepest in the first head.",
 }
+_WAVES = (
+    r"$\lambda_k = 2\pi/\theta_k$, $\theta_k = b^{-2k/D}$ (Su et al. 2021, section 3.2.2). "
+    r"A pair turns $L/\lambda_k$ times within the trained length. "
+)
 PARTS = {
     "alibi": r"Without content, a query with keys without end gives $1 - e^{-md}$ of its attention "
     r"to the $d$ nearest of them, so a share $p$ lies within $-\ln(1-p)/m$: the half-life is "
@@ -57,22 +61,22 @@ PARTS = {
     r"$\frac{B}{2} + \lfloor \frac{B}{2} \ln\frac{d}{B/2} / \ln\frac{D_{max}}{B/2} \rfloor$, at "
     "most $B-1$: the causal form of T5's own code (Raffel et al. 2020, section 2.1, and "
     "mesh-tensorflow).",
-    "rope": r"$\lambda_k = 2\pi/\theta_k$, $\theta_k = b^{-2k/D}$ (Su et al. 2021, section 3.2.2). "
-    r"A pair turns $L/\lambda_k$ times within the trained length. PI divides every $\theta_k$ by "
+    "rope": _WAVES + r"PI divides every $\theta_k$ by "
     r"$s$ (Chen et al. 2023, eq. 4); NTK takes the base $b\,s^{D/(D-2)}$ (Peng et al. 2023, "
     r"definition 1), dynamic NTK $b\,(s\max(1,N/L) - s + 1)^{D/(D-2)}$ as transformers has it; "
     "YaRN keeps the fast pairs, divides the slow ones by $s$ and blends in between by pair, as "
     "its authors' code does, not by turns, as its paper says; Llama 3.1 blends by turns, from 1 "
     "to 4 of them.",
+    "prope": _WAVES + r"Of RoPE's $D/2$ pairs the $\lfloor pD/2 \rfloor$ fastest turn, and they "
+    "alone are drawn: the others have no wavelength (Barbero et al. 2024, section 6.1 and appendix "
+    "D).",
+    "xpos": _WAVES + r"Pair $k$ also shrinks to $\zeta_k = (2k/D + 0.4)/1.4$ of its part in the "
+    r"score over each $B$ tokens of distance: to half after $-B \ln 2 / \ln \zeta_k$ (Sun et al. "
+    "2023).",
     "sinusoidal": r"$\mathrm{PE}_p \cdot \mathrm{PE}_q = \sum_k \cos((p-q)\,b^{-2k/d})$; divided "
     "by $d/2$, the squared length of every such vector, it is the cosine of the angle between two "
     "(Vaswani et al. 2017, section 3.5).",
 }
-
-
-def standing(card: Encoding, values: Mapping[str, Value]) -> str:
-    """What an encoding's logits are made of here, without a full stop."""
-    return STANDING.get(card.id, card.law.rstrip(".")).format(**values)
 
 
 def formula(card: Encoding) -> str:
@@ -88,8 +92,12 @@ def untrained(card: Encoding) -> str:
     )
 
 
-def bare(numbers: int) -> str:
-    """Why an encoding has no picture of its parts; `numbers` are those that training sets."""
-    if numbers:
-        return f"{numbers:,} trained numbers, and no formula behind them."
-    return "Nothing: the causal mask is all there is."
+def bare(card: Encoding, numbers: int, drawn: bool) -> str:
+    """Why an encoding has no picture of its parts; `numbers` are those that training sets, and
+    `drawn` says whether its curve is there."""
+    if card.acts_on == "nothing":
+        return "Nothing: the causal mask is all there is."
+    if not drawn:
+        return f"{numbers:,} trained numbers; without a checkpoint there is nothing to draw."
+    own = f" Training sets {numbers:,} numbers of it." if numbers else ""
+    return f"Its curve by distance is all there is.{own}"

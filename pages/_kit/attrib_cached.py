@@ -12,7 +12,7 @@ import numpy as np
 from pages._kit import cached
 from pages._kit.attrib_question import Question
 from pages._kit.shelf import Shelf
-from viz_core import packing
+from viz_core import keys, packing
 from viz_core.attribution import (
     HeadImportance,
     PatternAttribution,
@@ -27,7 +27,7 @@ from viz_core.attribution import (
 from viz_core.catalogue import Checkpoint
 from viz_core.model import Transformer, ours
 from viz_core.progress import Progress
-from viz_core.store import Entry
+from viz_core.store import Entry, RunKey
 from viz_core.texts import Passage
 
 T = TypeVar("T")
@@ -101,7 +101,9 @@ def _recalled(
     progress: Progress,
     options: dict[str, Any],
 ) -> T:
-    key = cached.run_key(checkpoint, [text], kind.__name__, "", **options)
+    what, rest = kind.__name__, tuple(options.items())
+    shas, length = (text.sha256,), len(text.ids)
+    key = RunKey(checkpoint.sha256, "", shas, length, keys.DTYPE, what, rest)
 
     def unpack(entry: Entry) -> T:
         return unpacked(kind, entry)

@@ -7,51 +7,66 @@ same text, or a part of its map, then needs no second forward pass.
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from tokenizers import Tokenizer
 
+from pages._kit import allowed, metrics, uploads_known
+from pages._kit.line import Line
 from pages._kit.shelf import Shelf
+from pages._kit.waiting import Report
 from viz_core import (
     attention,
     catalogue,
     devices,
     journal,
+    keys,
     packing,
     portraits,
+    readers,
     survey,
     texts,
     variants,
 )
-from viz_core.errors import LengthError
+from viz_core.errors import AtlasError, LengthError
 from viz_core.figures import head_wall
 from viz_core.figures.spec import Heatmap
-from viz_core.model import Transformer
 from viz_core.progress import Progress
+from viz_core.readers.description import Finding
 from viz_core.render import png
 from viz_core.signatures.portrait import Portrait
-from viz_core.store import Entry, RunKey, Store
+from viz_core.store import Arrays, Entry, RunKey, Store
+from viz_core.subject import Subject
 from viz_core.survey import Survey
 from viz_core.trace import Trace, trace
 from viz_core.types import Kind, Pooling, Range, Window
 
 T = TypeVar("T")
+log = logging.getLogger("atlas")
 
-THUMBNAIL = 80  # pixels on a side, about
+THUMBNAIL = 80  # pixels on a side, about, of a head on the wall
+WALL = 2_000_000  # pixels of a whole wall: walls of many heads have smaller pictures
 
 # Of the server, not of a session: plain module state, which threads without a session may use too.
 surveys: Shelf[Survey] = Shelf(1 << 30)
 windows: Shelf[Window] = Shelf(256 << 20)
 portrayals: Shelf[Portrait] = Shelf(256 << 20)
 walls: Shelf[list[bytes]] = Shelf(64 << 20)
+tokenizers: Shelf[Tokenizer] = Shelf(32)  # so many
+audits: Shelf[tuple[Finding, ...]] = Shelf(256)  # so many
 STORE_BYTES = 4 << 30
-PATIENCE = 0.2  # seconds between looks of one that waits
-turnstile = threading.Lock()  # one computation at a time: two would be slower, and may not fit
+FLOAT = 4  # bytes
+# One computation at a time: models and traces lie on one device, `devices.best()`. Another GPU is
+# for another server on the same store.
+line = Line()
+loading = threading.Lock()  # one model at a time: two at once may not fit
+metrics.waiting.set_function(lambda: line.length)
 
 
 @cache
@@ -66,7 +81,25 @@ def store() -> Store:
     return Store(journal.store_folder(), STORE_BYTES)
 
 
+@cache
+def models() -> Shelf[Subject]:
+    """Models on the device, up to a quarter of the memory that is free when the first is made."""
+    return Shelf(devices.free_bytes(devices.best()) // 4)
+
+
 def checkpoints() -> tuple[dict[str, catalogue.Checkpoint], list[str]]:
+    """(what this session may open by id, a sentence for all that can't be read).
+
+    The shipped ones come first, then uploads.
+    """
+    found, damaged = shipped()
+    try:
+        return found | uploads_known.checkpoints(), damaged
+    except AtlasError as error:  # the server's limits are wrong: what is shipped needs none
+        return found, [*damaged, str(error)]
+
+
+def shipped() -> tuple[dict[str, catalogue.Checkpoint], list[str]]:
     """`catalogue.scan()`, read again (and hashed again) only when a file has changed."""
     paths = sorted(catalogue.SHIPPED.glob("*/model.safetensors"))
     return _scanned(tuple((p, p.stat().st_mtime_ns, p.stat().st_size) for p in paths))
@@ -79,20 +112,63 @@ def _scanned(
     return catalogue.scan()
 
 
-@cache
-def tokenizer() -> Tokenizer:
-    """The tokenizer of the shipped checkpoints."""
-    return Tokenizer.from_file(str(catalogue.TOKENIZER))
+def tokenizer(checkpoint: catalogue.Checkpoint) -> Tokenizer:
+    """The tokenizer of `checkpoint`; one object for all that share it. Raises AtlasError."""
+    key = _there(checkpoint).sha256
+    found = tokenizers.get(key)
+    if found is None:
+        found = checkpoint.tokenizer()
+        tokenizers.put(key, found, 1)
+    return found
 
 
-def model(checkpoint: catalogue.Checkpoint) -> Transformer:
-    """The model of `checkpoint` on the best device, loaded once."""
-    return _loaded(str(checkpoint.path), checkpoint.sha256)
+def model(checkpoint: catalogue.Checkpoint) -> Subject:
+    """The model of `checkpoint` on the best device, loaded once.
+
+    Raises AtlasError where it was removed or takes more memory than is free, DamagedCheckpoint for
+    weights that can't be used.
+    """
+    key = _there(checkpoint).sha256  # of its files and of the answers about them
+    with loading:
+        found = models().get(key)
+        if found is None:
+            found = _loaded(checkpoint)
+            models().put(key, found, FLOAT * checkpoint.description.weights)
+        return found
 
 
-@lru_cache(maxsize=8)
-def _loaded(path: str, sha256: str) -> Transformer:
-    return catalogue.find(path).load(devices.best())  # a changed file has another sha256
+def audited(checkpoint: catalogue.Checkpoint) -> tuple[Finding, ...]:
+    """All findings about `checkpoint`, those too that need its weights. Raises as `model` does."""
+    key = _there(checkpoint).sha256
+    found = audits.get(key)
+    if found is None:
+        found = readers.audit(model(checkpoint), checkpoint.description)
+        audits.put(key, found, 1)
+    return found
+
+
+def _loaded(checkpoint: catalogue.Checkpoint) -> Subject:
+    """The model, where there is room for it: once as it lies on disk, once in float32."""
+    need, place = 2 * FLOAT * checkpoint.description.weights, devices.best()
+    if need > devices.free_bytes(place):
+        models().clear()
+        traces().clear()
+    if need > (free := devices.free_bytes(place)):
+        raise AtlasError(
+            f"Expected {need / 2**30:.1f} GiB of memory for the weights of {checkpoint.id}; "
+            f"{free / 2**30:.1f} GiB are free, so choose a smaller checkpoint, or a larger machine."
+        )
+    return checkpoint.load(place)
+
+
+def _there(checkpoint: catalogue.Checkpoint) -> catalogue.Checkpoint:
+    """`checkpoint`, if its files are still there."""
+    if not checkpoint.path.exists():
+        raise AtlasError(
+            f"Expected the files of {checkpoint.id}; they were removed or have expired, so upload "
+            "them again, or choose another checkpoint."
+        )
+    return checkpoint
 
 
 def surveyed(
@@ -108,14 +184,14 @@ def surveyed(
     Computing waits its turn; `progress` may raise (a control was changed), which cancels. Raises
     UsageError for a `setting` (see `variants`) that is none of this checkpoint's.
     """
-    key = _key(checkpoint, passages, "survey", setting, kind=kind, pooling=pooling)
+    key = keys.survey(checkpoint, passages, kind, pooling, setting)
 
     def compute() -> Survey:
         ids = [p.ids for p in passages]
         tracer = _tracer(checkpoint, passages, setting)
         return survey.survey(tracer, ids, kind, pooling=pooling, progress=progress)
 
-    return _found(key, passages, surveys, compute, packing.pack, packing.unpack, progress)
+    return recalled(key, passages, surveys, compute, packing.pack, packing.unpack, progress)
 
 
 def zoomed(
@@ -129,8 +205,7 @@ def zoomed(
     progress: Progress,
 ) -> Window:
     """A part of the map of one (layer, head), as `survey.zoom`; kept and cancelled as above."""
-    where = {"layer": place[0], "head": place[1], "rows": rows, "columns": columns}
-    key = _key(checkpoint, passages, "window", "", kind=kind, pooling=pooling, **where)
+    key = keys.window(checkpoint, passages, kind, place, (rows, columns), pooling)
 
     def compute() -> Window:
         ids = [p.ids for p in passages]
@@ -140,7 +215,7 @@ def zoomed(
         )
 
     unpack = packing.unpack_window
-    return _found(key, passages, windows, compute, packing.pack_window, unpack, progress)
+    return recalled(key, passages, windows, compute, packing.pack_window, unpack, progress)
 
 
 def portrayed(
@@ -150,41 +225,48 @@ def portrayed(
     progress: Progress,
 ) -> Portrait:
     """The portrait of `checkpoint` under `setting` over `passages`; as `surveyed`."""
-    key = _key(checkpoint, passages, "portrait", setting)
+    key = keys.portrait(checkpoint, passages, setting)
 
     def compute() -> Portrait:
         varied = variants.vary(model(checkpoint), setting, len(passages[0].ids))
+        allowed.check_memory(varied, len(passages[0].ids))
         ids = [p.ids for p in passages]
-        return portraits.measure(varied, ids, tokenizer(), setting, progress)
+        return portraits.measure(varied, ids, tokenizer(checkpoint), setting, progress)
 
     unpack = packing.unpack_portrait
-    return _found(key, passages, portrayals, compute, packing.pack_portrait, unpack, progress)
-
-
-def _key(
-    checkpoint: catalogue.Checkpoint,
-    passages: list[texts.Passage],
-    what: str,
-    setting: str,
-    **options: Any,
-) -> RunKey:
-    shas, length = tuple(p.sha256 for p in passages), len(passages[0].ids)
-    rest = tuple(options.items())
-    return RunKey(checkpoint.sha256, setting, shas, length, "float32", what, rest)
+    return recalled(key, passages, portrayals, compute, packing.pack_portrait, unpack, progress)
 
 
 @contextmanager
 def turn(progress: Progress) -> Iterator[None]:
-    """The turnstile, once it is free; who waits can still give up, through `progress`."""
-    while not turnstile.acquire(timeout=PATIENCE):
-        progress(0.0)
-    try:
+    """A place at the device, in the order in which people came; who waits can give up.
+
+    `progress` hears how many are before, if it is a `waiting.Report`; else that nothing is done.
+    """
+
+    def told(before: int) -> None:
+        if isinstance(progress, Report):
+            progress.stands(before)
+        else:
+            progress(0.0)
+
+    with line.turn(told):
         yield
-    finally:
-        turnstile.release()
 
 
-def _found(
+def computed(what: str, compute: Callable[[], T]) -> T:
+    """`compute()`, counted as `what`; once more without all that is kept on the device, where its
+    memory ran out. For who has a `turn`. Raises AtlasError where it doesn't do then either."""
+
+    def make_room() -> None:
+        traces().clear()
+        models().clear()
+
+    with metrics.counted(what):
+        return allowed.fitting(compute, make_room)
+
+
+def recalled(
     key: RunKey,
     passages: list[texts.Passage],
     shelf: Shelf[T],
@@ -193,25 +275,43 @@ def _found(
     unpack: Callable[[Entry], T],
     progress: Progress,
 ) -> T:
-    found = shelf.get(key)
+    """What `key` names: from `shelf`, from the store, or computed now, in turn, and kept in both.
+
+    Of someone's own text nothing goes to the store. `progress` is told of nothing but the wait.
+    Raises LengthError for what is to be computed and is more than one request may have.
+    """
+    own = any(p.own for p in passages)
+
+    def kept() -> T | None:
+        found = shelf.get(key)
+        if found is not None:
+            metrics.found.labels("memory").inc()
+            return found
+        entry = None if own else store().get(key)
+        if entry is not None:
+            with suppress(KeyError, TypeError, ValueError):  # as another version arranged it
+                found = unpack(entry)
+                shelf.put(key, found, _size(entry.arrays))
+                metrics.found.labels("store").inc()
+        return found
+
+    found = kept()  # before the line: what is there takes nothing of the device
     if found is not None:
         return found
+    allowed.check_length(len(passages[0].ids))
     with turn(progress):
-        found = shelf.get(key)  # computed by another session while this one waited
-        if found is not None:
-            return found
-        keep = not any(p.own for p in passages)
-        entry = store().get(key) if keep else None
-        if entry is None:
-            found = compute()
+        found = kept()  # computed by another session, or another server, while this one waited
+        if found is None:
+            found = computed(key.what, compute)
             arrays, about = pack(found)
-            if keep:
-                store().put(key, arrays, about)
-        else:
-            found = unpack(entry)
-            arrays = entry.arrays
-        shelf.put(key, found, sum(a.nbytes for a in arrays.values()))
+            shelf.put(key, found, _size(arrays))
+            if not own and not store().put(key, arrays, about):
+                log.warning(store().trouble)
         return found
+
+
+def _size(arrays: Arrays) -> int:
+    return sum(a.nbytes for a in arrays.values())
 
 
 def _tracer(
@@ -225,6 +325,7 @@ def _tracer(
         found = traces().get(key)
         if found is None:
             loaded = variants.vary(model(checkpoint), setting, len(ids))
+            allowed.check_memory(loaded, len(ids))
             try:
                 found = trace(loaded, ids, progress)
             except LengthError:  # what is kept may take the memory that this one needs
@@ -244,7 +345,9 @@ def thumbnails(
     """The wall of `found`, which `key` identifies: a PNG per layer and head, in that order."""
     images = walls.get((key, linear))
     if images is None:
-        factor = max(1, round(max(found.windows[0].count.shape) / THUMBNAIL))
+        heads = sum(len(w.value) for w in found.windows)
+        side = min(THUMBNAIL, (WALL / heads) ** 0.5)
+        factor = max(1, round(max(found.windows[0].count.shape) / side))
         small = [attention.coarser(w, factor) for w in found.windows]
         spec = head_wall.build(small, encoding, trained, linear)
         images = [png.thumbnail(p) for p in spec.panels if isinstance(p, Heatmap)]

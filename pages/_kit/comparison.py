@@ -7,11 +7,23 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import streamlit as st
+from tokenizers import Tokenizer
 
-from pages._kit import cached, controls, draw, heads, zoom, zoom_controls
+from pages._kit import (
+    cached,
+    controls,
+    draw,
+    export,
+    heads,
+    lab,
+    reading,
+    zoom,
+    zoom_controls,
+)
+from pages._kit.export_compare import Leaving
 from pages._kit.session import CompareState, SideState
 from pages._kit.waiting import Waiting
-from viz_core import devices, encodings, texts, trace
+from viz_core import encodings, texts, trace
 from viz_core.catalogue import Checkpoint
 from viz_core.figures import attention_maps, decay_curves
 from viz_core.progress import Progress, ignore
@@ -27,19 +39,19 @@ def prepare(state: CompareState, chosen: Checkpoint, passages: list[Passage]) ->
     _images(state, chosen, passages, _survey(state, chosen, passages, ignore))
 
 
-def read(state: CompareState) -> list[Passage]:
-    """The passages that `state` asks for, one or several. Raises TextError, UnknownName."""
-    if state.view == "one" or state.text == "pasted":
-        return [
-            texts.tokens(
-                state.text,
-                state.length,
-                cached.tokenizer(),
-                pasted=state.paste,
-                repeat=state.repeat,
-            )
-        ]
-    return texts.passages(state.text, state.length, state.texts, cached.tokenizer())
+def read(state: CompareState, chosen: Sequence[Checkpoint]) -> list[list[Passage]]:
+    """The passages that `state` asks for, one or several, in the tokens of each of `chosen`.
+
+    Raises TextError, UnknownName.
+    """
+
+    def cut(pieces: Tokenizer) -> list[Passage]:
+        if state.view == "one" or state.text == texts.PASTED:
+            own, again = state.paste, state.repeat
+            return [texts.tokens(state.text, state.length, pieces, pasted=own, repeat=again)]
+        return texts.passages(state.text, state.length, state.texts, pieces)
+
+    return reading.each(chosen, state.text, cut, state.paste)
 
 
 def show(state: CompareState, shipped: dict[str, Checkpoint], default: CompareState) -> None:
@@ -47,28 +59,26 @@ def show(state: CompareState, shipped: dict[str, Checkpoint], default: CompareSt
     `default`. Raises AtlasError with what stands in the way."""
     chosen = [shipped[side.checkpoint] for side in state.sides]
     for one in {c.id: c for c in chosen}.values():  # before any text is read for it
-        trace.check_length(cached.model(one), state.length, devices.best())
-    passages = read(state)
-    length = len(passages[0].ids)
-    notes = [p.note for p in passages if p.note]
-    if cut := zoom.fit(length, len(state.sides)):
+        trace.check_length(cached.model(one), state.length)
+    passages = read(state, chosen)
+    lengths = [len(some[0].ids) for some in passages]
+    notes = [p.note for some in passages for p in some if p.note]
+    causal = all(c.config.causal for c in chosen)
+    if cut := zoom.fit(lengths, causal):
         state = zoom.placed(state)
         controls.publish(state)
     for note in dict.fromkeys(notes + cut):
         st.info(note)
     surveys, windows = _computed(state, chosen, passages, default)
-    cards = [encodings.get(c.config.encoding) for c in chosen]
     titles = [
-        f"{card.name} · layer {s.layer + 1}, head {s.head + 1}"
-        for card, s in zip(cards, state.sides, strict=True)
+        f"{_name(c)} · layer {s.layer + 1}, head {s.head + 1}"
+        for c, s in zip(chosen, state.sides, strict=True)
     ]
     st.markdown(
-        "\n".join(
-            _sentence(s, v, card) for s, v, card in zip(state.sides, surveys, cards, strict=True)
-        )
+        "\n".join(_sentence(s, v, c) for s, v, c in zip(state.sides, surveys, chosen, strict=True))
     )
-    zoom_controls.bar(state, titles, length)
-    _maps(state, chosen, windows, titles, passages[0])
+    zoom_controls.bar(state, titles, lengths, causal)
+    _maps(state, chosen, windows, titles, passages)
     _walls(state, chosen, passages, surveys)
     st.subheader("Attention by distance", anchor=False)
     curves = decay_curves.build(
@@ -86,8 +96,14 @@ def show(state: CompareState, shipped: dict[str, Checkpoint], default: CompareSt
         state.x_log,
     )
     draw.charts(curves, key="curves")
+    export.row(Leaving(state, chosen, passages).curves(curves), "curves")
     st.caption(curves.caption)
     st.session_state.shown = state, zoom.trails()
+
+
+def _name(one: Checkpoint) -> str:
+    """What it is called: by its encoding, an upload with its id."""
+    return lab.name(one.config.encoding, "", one.id)
 
 
 def _pooling(state: CompareState) -> Pooling:
@@ -111,7 +127,10 @@ def _images(
 
 
 def _computed(
-    state: CompareState, chosen: list[Checkpoint], passages: list[Passage], default: CompareState
+    state: CompareState,
+    chosen: Sequence[Checkpoint],
+    passages: Sequence[list[Passage]],
+    default: CompareState,
 ) -> tuple[list[Survey], list[tuple[Window, int]]]:
     """Each side's survey, and its window with the head's place in it. The progress shows."""
     place = st.empty()
@@ -128,15 +147,14 @@ def _computed(
 
     waiting = Waiting(place, cancel if state != (shown or default) else None)
     surveys, windows = [], []
-    for i, (side, one) in enumerate(zip(state.sides, chosen, strict=True), 1):
-        name = encodings.get(one.config.encoding).name
-        name = f"{name} ({i} of {len(chosen)})" if len(chosen) > 1 else name
-        found = _survey(state, one, passages, waiting.watch(name))
+    for i, (side, one, some) in enumerate(zip(state.sides, chosen, passages, strict=True), 1):
+        name = f"{_name(one)} ({i} of {len(chosen)})" if len(chosen) > 1 else _name(one)
+        found = _survey(state, one, some, waiting.watch(name))
         surveys.append(found)
         if side.box:
             window = cached.zoomed(
                 one,
-                passages,
+                some,
                 KINDS[state.view],
                 (side.layer, side.head),
                 *side.box,
@@ -155,58 +173,66 @@ def _maps(
     chosen: Sequence[Checkpoint],
     windows: Sequence[tuple[Window, int]],
     titles: Sequence[str],
-    text: Passage,
+    passages: Sequence[list[Passage]],
 ) -> None:
-    length = len(text.ids)
+    lengths = [len(some[0].ids) for some in passages]
     figure = attention_maps.build(
         [
             attention_maps.Side(*window, title, c.config.encoding, c.config.length, length)
-            for window, title, c in zip(windows, titles, chosen, strict=True)
+            for window, title, c, length in zip(windows, titles, chosen, lengths, strict=True)
         ],
         state.linear,
     )
-    names = texts.pieces(text.ids, cached.tokenizer()) if state.view == "one" else []
+    labels = list[list[str]]([[]] * len(titles))
+    if state.view == "one":
+        labels = [
+            texts.pieces(some[0].ids, cached.tokenizer(one))
+            for one, some in zip(chosen, passages, strict=True)
+        ]
     draw.maps(
         figure,
-        [names] * len(titles),
+        labels,
         key="maps",
         linked=state.linked,
         zoomed=[side.box is not None for side in state.sides],
-        on_zoom=lambda i, box: zoom.into(i, box, length),
+        on_zoom=lambda i, box: zoom.into(i, box, lengths[i]),
         on_back=lambda i: zoom.back(i, len(zoom.trails()[i]) - 1),
         height=560 if len(titles) > 1 else 680,  # a single one has room
     )
+    export.row(Leaving(state, chosen, passages).maps(figure), "maps")
     st.caption(figure.caption)
 
 
 def _walls(
     state: CompareState,
     chosen: Sequence[Checkpoint],
-    passages: list[Passage],
+    passages: Sequence[list[Passage]],
     surveys: Sequence[Survey],
 ) -> None:
     heads.control()
     for i, column in enumerate(st.columns(len(chosen), gap="medium")):
-        side, one, found = state.sides[i], chosen[i], surveys[i]
+        side, one, found, some = state.sides[i], chosen[i], surveys[i], passages[i]
         across = one.config.heads
-        images = _images(state, one, passages, found)
+        images = _images(state, one, some, found)
         values = None if state.sort == "place" else found.statistics[state.sort]
         with column:
             draw.wall(
                 heads.pictures(images, across, state.sort, values),
                 across if values is None else None,
                 (side.layer, side.head),
-                encodings.get(one.config.encoding).name,
+                _name(one),
                 one.config.encoding,
                 key=f"wall{i}",
                 on_pick=_picker(i, side.checkpoint),
             )
+            export.row(Leaving(state, chosen, passages).wall(one, found), f"wall{i}")
 
 
-def _sentence(side: SideState, found: Survey, card: encodings.Encoding) -> str:
+def _sentence(side: SideState, found: Survey, one: Checkpoint) -> str:
     """What is seen in one map, in words, with what was measured."""
+    card = encodings.get(one.config.encoding)
     slope = float(found.slopes[side.layer][side.head])
-    words = f"- **{card.name}**, layer {side.layer + 1}, head {side.head + 1}: "
+    words = f"- **{_name(one)}**, layer {side.layer + 1}, head {side.head + 1}: "
     laws = found.laws[side.layer]
     steps = np.diff(laws[side.head]) if laws is not None else np.zeros(1)
     if steps[0] < 0 and np.allclose(steps, steps[0], rtol=1e-3):  # a straight line down

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages._kit import zoom
+from pages._kit import lab, zoom
 from pages._kit.session import MOST_SIDES, POOLINGS, CompareState, SideState
-from viz_core import encodings, texts
+from viz_core import texts
 from viz_core.catalogue import Checkpoint
 
 LENGTHS = (64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536)
@@ -55,12 +55,22 @@ def keep() -> None:
             st.session_state[name] = st.session_state[name]
 
 
-def shared(choices: list[texts.TextChoice], trained: int, longest: int) -> None:
+def trained(shipped: dict[str, Checkpoint]) -> list[int]:
+    """The trained lengths of the checkpoints that are chosen, tokens, as far as they are known."""
+    names = (st.session_state.get(f"checkpoint{i}") for i in range(st.session_state.count))
+    return sorted({shipped[n].config.length for n in names if n in shipped} - {0})
+
+
+def shared(choices: list[texts.TextChoice], trained: list[int], longest: int) -> None:
     """The row of controls that hold for all maps: text, length, view, colours, number of maps."""
     names = {c.id: c.title for c in choices} | {"pasted": "Your own text…"}
     if st.session_state.text not in names:
         names[st.session_state.text] = st.session_state.text
-    lengths = sorted({n for n in LENGTHS if n <= longest} | {st.session_state.length})
+    # set anew, since the labels of the choices change with the checkpoints
+    st.session_state.length = length = st.session_state.length
+    lengths = sorted({n for n in LENGTHS if n <= longest} | {length})
+    known = " and ".join(f"{n:,}" for n in trained)
+    at = f"trained at {known}" if trained else "trained length unknown"
     a, b, c, d = st.columns([1.3, 1.6, 1.4, 1.1], gap="medium", vertical_alignment="top")
     a.selectbox(
         "Text",
@@ -70,12 +80,12 @@ def shared(choices: list[texts.TextChoice], trained: int, longest: int) -> None:
         help="What the models read. Held-out documents join the list once `make corpus` has run.",
     )
     b.select_slider(
-        f"Length (tokens; trained at {trained:,})",
+        f"Length (tokens; {at})",
         lengths,
-        format_func=lambda n: f"{n:,} · trained" if n == trained else f"{n:,}",
+        format_func=lambda n: f"{n:,} · trained" if [n] == trained else f"{n:,}",
         key="length",
-        help=f"How many tokens each model reads. They were trained at {trained:,}; whatever lies "
-        "past that is extrapolation.",
+        help=f"How many tokens each model reads. Here: {at}; whatever lies past a model's trained "
+        "length is extrapolation.",
     )
     c.selectbox(
         "View",
@@ -159,10 +169,10 @@ def side(i: int, shipped: dict[str, Checkpoint]) -> SideState:
     a.selectbox(
         "Checkpoint",
         known,
-        format_func=lambda n: _title(shipped[n]),
+        format_func=lambda n: lab.name(shipped[n].config.encoding, "", n),
         key=f"checkpoint{i}",
-        help="Which trained model. All were trained on the same text in the same order; only the "
-        "position encoding differs.",
+        help="Which trained model. The shipped ones were trained on the same text in the same "
+        "order; only the position encoding differs. Your own come from the page Checkpoints.",
     )
     b.selectbox(
         "Layer",
@@ -183,11 +193,6 @@ def side(i: int, shipped: dict[str, Checkpoint]) -> SideState:
         st.session_state[f"layer{i}"],
         st.session_state[f"head{i}"],
     )
-
-
-def _title(checkpoint: Checkpoint) -> str:
-    name = encodings.get(checkpoint.config.encoding).name
-    return name if checkpoint.id == checkpoint.config.encoding else f"{name} ({checkpoint.id})"
 
 
 def state(sides: list[SideState]) -> CompareState:

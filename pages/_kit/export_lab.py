@@ -7,8 +7,9 @@ from functools import partial
 
 import pandas as pd
 
-from pages._kit import export_sources, lab
+from pages._kit import export_sources
 from pages._kit.export import Shown
+from viz_core import series
 from viz_core.catalogue import Checkpoint
 from viz_core.export.provenance import Source
 from viz_core.figures.spec import FigureSpec
@@ -60,7 +61,7 @@ def reported(figure: FigureSpec, source: str) -> Shown:
 def training(figure: FigureSpec, shipped: Mapping[str, Checkpoint], seen: Container[str]) -> Shown:
     """Validation losses as those checkpoints were trained whose training was `seen`."""
     some = [c for c in shipped.values() if c.id in seen]
-    some.sort(key=lambda c: (lab.ORDER.index(c.config.encoding), c.id))
+    some.sort(key=lambda c: (series.place(c.config.encoding), c.id))
     facts = {"trained_length": some[0].config.length, "loss": "nats per token, validation"}
     names = [c.id for c in some]
     pin = Pin.of("training-curves", checkpoints=names)
@@ -108,4 +109,4 @@ def live(
 def _ordered(rows: pd.DataFrame) -> list[str]:
     """The checkpoints of a table, in the order of every list."""
     known = dict(zip(rows.checkpoint, rows.encoding, strict=True))
-    return sorted(known, key=lambda name: (lab.ORDER.index(known[name]), name))
+    return sorted(known, key=lambda name: (series.place(known[name]), name))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from pages._kit import draw, lab, lab_controls, reports, tables
+from pages._kit import draw, export, export_lab, lab, lab_controls, reports, tables
 from viz_core import probes, published
 from viz_core.catalogue import Checkpoint
 from viz_core.figures import mechanism, reported, training_curves
@@ -65,6 +65,7 @@ def others(table: pd.DataFrame) -> None:
         sides.append(reported.Side(f"Measured · {protocol}", ours, own=True))
     figure = reported.build(sides, report.caption(lab.TEXTS.get(text, text), bool(ours)))
     draw.charts(figure, key="lab_reported", height=400)
+    export.row(export_lab.reported(figure, report.title), "lab_reported")
     st.caption(figure.caption)
     if not ours:
         st.info(
@@ -84,7 +85,8 @@ def training(shipped: dict[str, Checkpoint]) -> None:
     """Validation loss by tokens seen, and what it says of convergence and stability."""
     st.subheader("Training", anchor=False)
     known = {c.id: c.config.encoding for c in shipped.values()}
-    series = lab.trainings(tables.trainings(), known)
+    rows = tables.trainings()
+    series = lab.trainings(rows, known)
     if not series:
         st.info(
             "Expected `training.csv` beside the checkpoints; there is none. Run `make checkpoints`."
@@ -94,7 +96,8 @@ def training(shipped: dict[str, Checkpoint]) -> None:
     left, right = st.columns([1.2, 1], gap="medium", vertical_alignment="center")
     with left:
         draw.charts(figure, key="lab_training", height=400)
-    rows = [
+        export.row(export_lab.training(figure, shipped, set(rows.checkpoint)), "lab_training")
+    found = [
         {
             "Encoding": s.name,
             "Last loss": float(s.loss[-1]),
@@ -105,7 +108,7 @@ def training(shipped: dict[str, Checkpoint]) -> None:
     ]
     with right:
         st.dataframe(
-            pd.DataFrame(rows),
+            pd.DataFrame(found),
             hide_index=True,
             column_config={
                 "Last loss": st.column_config.NumberColumn(format="%.3f"),
@@ -194,5 +197,6 @@ def why() -> None:
     figure = mechanism.build(series, lab.TEXTS.get(text, text), texts, varied)
     words = [WHY[panel.title] for panel in figure.panels]
     draw.charts(figure, key="lab_why", height=330, across=2, words=words)
+    export.row(export_lab.why(figure, rows, text, chosen), "lab_why")
     st.caption(figure.caption + tables.made(rows))
     tables.numbers(rows, key="lab_mechanism")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages._kit import lab
+from pages._kit import lab, portray_settings
 from pages._kit.lab_state import FACTORS, NUMBERS, UPTO, LabState
 from pages._kit.reports import reports
 from viz_core import encodings, texts, variants
@@ -123,7 +123,8 @@ def live(shipped: dict[str, Checkpoint], choices: list[texts.TextChoice]) -> boo
     if s.lab_on not in names:
         s.lab_on = next(iter(names))
     encoding = shipped[s.lab_live].config.encoding
-    kinds = _kinds(encoding)
+    ours = portray_settings.ours(shipped[s.lab_live])
+    kinds = _kinds(encoding) if ours else {"": "Nothing"}
     if s.lab_kind not in kinds:
         s.lab_kind = ""
     stretched = s.lab_kind in FACTORS
@@ -140,7 +141,8 @@ def live(shipped: dict[str, Checkpoint], choices: list[texts.TextChoice]) -> boo
         list(kinds),
         format_func=kinds.__getitem__,
         key="lab_kind",
-        help=encodings.get(encoding).beyond,
+        disabled=not ours,
+        help=encodings.get(encoding).beyond if ours else portray_settings.FOREIGN,
     )
     if s.lab_kind in FIRST:
         with c:

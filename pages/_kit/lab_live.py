@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import streamlit as st
+from tokenizers import Tokenizer
 
-from pages._kit import cached, draw, lab, lab_controls, scored, tables
+from pages._kit import (
+    draw,
+    export,
+    export_lab,
+    lab,
+    lab_controls,
+    portray_settings,
+    reading,
+    scored,
+    tables,
+)
 from pages._kit.waiting import Waiting
 from viz_core import texts
 from viz_core.catalogue import Checkpoint
 from viz_core.figures import extrapolation
 from viz_core.perplexity import PROTOCOLS
 from viz_core.perplexity.protocols import FIXED
+from viz_core.types import Sample
 
 DOCUMENTS = 4
 SHORTEST = 256  # tokens
@@ -28,6 +40,10 @@ def show(shipped: dict[str, Checkpoint]) -> None:
     choices = texts.available()
     pressed = lab_controls.live(shipped, choices)
     state = lab_controls.state()
+    chosen = shipped[state.live]
+    config = chosen.config
+    if not portray_settings.ours(chosen):
+        st.caption(portray_settings.FOREIGN)
     wanted = (state.live, state.setting, state.on, state.upto)
     done = st.session_state.setdefault("lab_done", set())  # what this visitor has computed
     if not pressed and wanted not in done:
@@ -36,9 +52,11 @@ def show(shipped: dict[str, Checkpoint]) -> None:
             f"at {SHORTEST:,} to {state.upto:,} tokens: seconds to a minute."
         )
         return
-    chosen = shipped[state.live]
-    config = chosen.config
-    samples = texts.samples(state.on, state.upto, cached.tokenizer(), DOCUMENTS)
+
+    def cut(pieces: Tokenizer) -> list[Sample]:
+        return texts.samples(state.on, state.upto, pieces, DOCUMENTS)
+
+    samples = reading.one(chosen, state.on, cut)
     lengths = [n for n in (SHORTEST << i for i in range(9)) if n <= state.upto]
     place = st.empty()
     rows, waiting = [], Waiting(place)
@@ -48,6 +66,9 @@ def show(shipped: dict[str, Checkpoint]) -> None:
     place.empty()
     done.add(wanted)
     frame = lab.table(rows, chosen.id, config.encoding, config.length)
+    if frame.loss.isna().all():
+        st.info(f"Nothing to draw at {SHORTEST:,} tokens and more.{lab.undefined(frame)}")
+        return
     title = next(c.title for c in choices if c.id == state.on)
     figure = extrapolation.build(
         lab.curves(frame),
@@ -58,5 +79,6 @@ def show(shipped: dict[str, Checkpoint]) -> None:
         title=lab.name(config.encoding, state.setting, chosen.id),
     )
     draw.charts(figure, key="lab_live_chart")
+    export.row(export_lab.live(figure, chosen, state.setting, samples), "lab_live")
     st.caption(figure.caption)
     tables.numbers(frame, key="lab_own")

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import cycle
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import streamlit as st
+from tokenizers import Tokenizer
 
-from pages._kit import cached, lab
+from pages._kit import cached, export_sources, lab, reading
 from pages._kit.portray_state import DecayState
 from pages._kit.waiting import Waiting
 from viz_core import decay, results, texts
 from viz_core.catalogue import Checkpoint
 from viz_core.errors import TextError
+from viz_core.export.provenance import Source
 from viz_core.signatures import slope, summary
 from viz_core.signatures.portrait import Portrait
 
 Array = np.ndarray
 UNBIASED, LOGIT, MEAN = "fixed", "logit", "mean"  # estimators
+TWINS = ("ink", "dynamic", "llama3")  # colours (`palette`) of others of an encoding
 CLEAR = 0.05  # p-values up to this stand out
 
 
@@ -29,7 +33,8 @@ CLEAR = 0.05  # p-values up to this stand out
 class Sitter:
     """A checkpoint with its portrait; equal where `key` is, which says what was measured of whom.
 
-    `command` made it, where it is shipped; `note` says what is wrong with it.
+    `command` made it, where it is shipped; `note` says what is wrong with it. `sources` are the
+    checkpoint and the passages of the text called `text`.
     """
 
     key: Hashable
@@ -38,11 +43,15 @@ class Sitter:
     portrait: Portrait = field(compare=False, repr=False)
     command: str = field(compare=False, default="")
     note: str = field(compare=False, default="")
+    text: str = field(compare=False, default=texts.HELD_OUT)
+    sources: tuple[Source, ...] = field(compare=False, default=())
+
+    twin: str = field(compare=False, default="")
 
     @property
     def accent(self) -> str:
-        """The encoding, whose colour marks it."""
-        return self.portrait.encoding
+        """Whose colour marks it: the encoding's, or, where another has that, its own."""
+        return self.twin or self.portrait.encoding
 
 
 @lru_cache(maxsize=64)
@@ -80,7 +89,10 @@ def shipped(chosen: Sequence[str], checkpoints: dict[str, Checkpoint]) -> list[S
                 "`make results`."
             )
         title = lab.name(kept.portrait.encoding, kept.portrait.setting, name)
-        sitters.append(Sitter((name, marks), name, title, kept.portrait, kept.command, note))
+        made = (Source("checkpoint", name, kept.checkpoint),)
+        made += export_sources.shas(texts.HELD_OUT, kept.texts)
+        one = Sitter((name, marks), name, title, kept.portrait, kept.command, note, sources=made)
+        sitters.append(one)
     return sitters
 
 
@@ -89,34 +101,54 @@ def _read(marks: tuple[tuple[Path, int, int], ...]) -> dict[str, results.Kept]:
     return results.portraits(marks[0][0].parent) if marks else {}
 
 
-def passages(state: DecayState) -> list[texts.Passage]:
-    """The passages that `state` asks for, all of one length; a sentence where there are fewer.
+def passages(state: DecayState, checkpoint: Checkpoint) -> list[texts.Passage]:
+    """The passages that `state` asks for, in the tokens of `checkpoint`, all of one length.
 
     Raises TextError and others where the text has none of that length.
     """
-    found = texts.passages(state.text, state.length, state.texts, cached.tokenizer())
+
+    def cut(pieces: Tokenizer) -> list[texts.Passage]:
+        return texts.passages(state.text, state.length, state.texts, pieces)
+
+    found = reading.one(checkpoint, state.text, cut)
     short = min(len(p.ids) for p in found)
     if short < state.length:
         raise TextError(
             f"Expected passages of {state.length:,} tokens; the shortest of {state.text} has "
             f"{short:,}. Choose a smaller length, or another text."
         )
-    for note in dict.fromkeys(p.note for p in found if p.note):
-        st.info(note)
     return found
 
 
+def notes(some: Iterable[texts.Passage]) -> None:
+    """What is to be said of passages, each sentence once."""
+    for note in dict.fromkeys(p.note for p in some if p.note):
+        st.info(note)
+
+
 def measured(
-    checkpoint: Checkpoint, setting: str, some: list[texts.Passage], waiting: Waiting
+    checkpoint: Checkpoint, setting: str, text: str, some: list[texts.Passage], waiting: Waiting
 ) -> Sitter:
-    """The portrait of `checkpoint` under `setting`, measured now or before; `waiting` shows it.
+    """The portrait of `checkpoint` under `setting`, over the passages of `text`, measured now or
+    before; `waiting` shows it.
 
     A changed control cancels. Raises AtlasError for lengths or settings that the model can't take.
     """
     title = lab.name(checkpoint.config.encoding, setting, checkpoint.id)
     portrait = cached.portrayed(checkpoint, some, setting, waiting.watch(title))
     key = (checkpoint.sha256, setting, tuple(p.sha256 for p in some))
-    return Sitter(key, checkpoint.id, title, portrait)
+    made = (*export_sources.checkpoints([checkpoint]), *export_sources.texts(text, some))
+    return Sitter(key, checkpoint.id, title, portrait, text=text, sources=made)
+
+
+def told_apart(sitters: Sequence[Sitter]) -> list[Sitter]:
+    """`sitters`, with a colour of its own for each whose encoding an earlier one has."""
+    found, met, colours = list[Sitter](), set[str](), cycle(TWINS)
+    for one in sitters:
+        met_before = one.portrait.encoding in met
+        found.append(replace(one, twin=next(colours)) if met_before else one)
+        met.add(one.portrait.encoding)
+    return found
 
 
 def curves(portrait: Portrait, estimator: str, sink: bool) -> tuple[Array, Array | None]:

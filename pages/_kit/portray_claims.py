@@ -15,14 +15,17 @@ NOTHING = "–"
 
 def show(sitters: Sequence[Sitter]) -> None:
     """The table of claims; one that no checkpoint makes is left out."""
-    heads = len(portray.statistics(sitters[0]))
-    chance = f"{CLEAR * heads:.1f}"
+    sizes = {len(portray.statistics(one)) for one in sitters}
+    of, each, chance = "", True, portray.percent(CLEAR)
+    if len(sizes) == 1:
+        (heads,) = sizes
+        of, each, chance = f", of {heads}", False, f"{CLEAR * heads:.1f}"
     claims = {
         "Slope, off the nominal one": ([_slope(one) for one in sitters], "100 %"),
         "Reach, factor per head": ([_reach(one) for one in sitters], "1"),
-        f"Heads with T5's steps, of {heads}": ([_clear(one, "stairs") for one in sitters], chance),
-        f"Heads with RoPE's ripples, of {heads}": (
-            [_clear(one, "ripple") for one in sitters],
+        f"Heads with T5's steps{of}": ([_clear(one, "stairs", each) for one in sitters], chance),
+        f"Heads with RoPE's ripples{of}": (
+            [_clear(one, "ripple", each) for one in sitters],
             chance,
         ),
         "Explained by distance": ([_position(one) for one in sitters], "0 %"),
@@ -49,9 +52,11 @@ def _reach(one: Sitter) -> str:
     return f"{np.median(known):.2f}" if known else NOTHING
 
 
-def _clear(one: Sitter, column: str) -> str:
+def _clear(one: Sitter, column: str, each: bool) -> str:
+    """In how many heads it is clear; of how many, where `each` checkpoint has its own number."""
     p = portray.statistics(one)[f"{column}_p"]
-    return NOTHING if p.isna().all() else str(int((p <= CLEAR).sum()))
+    found = f"{int((p <= CLEAR).sum())}" + f" of {len(p)}" * each
+    return NOTHING if p.isna().all() else found
 
 
 def _position(one: Sitter) -> str:

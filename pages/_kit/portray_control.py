@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages._kit import lab, portray, portray_how
+from pages._kit import lab, portray, portray_how, portray_settings
 from pages._kit.portray import Sitter
 from pages._kit.portray_state import DecayState
 from pages._kit.waiting import Waiting
@@ -26,19 +26,23 @@ def show(state: DecayState, checkpoint: Checkpoint) -> list[Sitter]:
     Raises AtlasError where texts or length won't do.
     """
     st.markdown("**Control: do the peaks move with the rotation?**")
+    if not portray_settings.ours(checkpoint):
+        st.caption(portray_settings.FOREIGN)
+        return []
     wanted = (checkpoint.sha256, state.text, state.length, state.texts)
     done = st.session_state.setdefault("decay_controlled", set())  # what this visitor has computed
     pressed = st.button("Measure under PI and NTK", key="decay_control")
     if not pressed and wanted not in done:
+        name = lab.name(checkpoint.config.encoding, "", checkpoint.id)
         st.caption(
-            f"Runs {lab.name(checkpoint.config.encoding)} as trained, under PI and under NTK "
-            f"(s = 4) over {state.texts} texts of {state.length:,} tokens: seconds. PI makes every "
-            "wavelength 4 times as long, NTK the slow ones alone; ripples of rotation must follow."
+            f"Runs {name} as trained, under PI and under NTK (s = 4) over {state.texts} texts of "
+            f"{state.length:,} tokens: seconds. PI makes every wavelength 4 times as long, NTK the "
+            "slow ones alone; ripples of rotation must follow."
         )
         return []
-    some = portray.passages(state)
+    portray.notes(some := portray.passages(state, checkpoint))
     waiting = Waiting(bar := st.empty())
-    sitters = [portray.measured(checkpoint, setting, some, waiting) for setting in SETTINGS]
+    sitters = [portray.measured(checkpoint, s, state.text, some, waiting) for s in SETTINGS]
     bar.empty()
     done.add(wanted)
     st.markdown("\n".join(_said(sitters[0], one) for one in sitters[1:]))

@@ -16,6 +16,7 @@ PLAIN = (  # fields of the state whose widget has their name
     *("source", "estimator", "sink", "law", "x_log", "view", "layer", "head"),
     *("text", "length", "texts", "setting", "changed", "what"),
 )
+BUTTONS = 12  # layers or heads that have a button each; more are a list
 SOURCE_NAMES = {"shipped": "Shipped results", "own": "My own measurement"}
 ESTIMATOR_NAMES = {
     "fixed": "Row fixed effects",
@@ -60,7 +61,8 @@ def sources(shipped: dict[str, Checkpoint]) -> bool:
         format_func=lambda n: lab.name(shipped[n].config.encoding, "", n),
         key="decay_chosen",
         selection_mode="multi",
-        help="Trained alike; they differ in their position encoding alone. Colour is the encoding.",
+        help="The shipped ones were trained alike; they differ in their position encoding alone. "
+        "Colour is the encoding.",
     )
     row.segmented_control(
         "Measured on",
@@ -152,15 +154,19 @@ def place(layers: int, heads: int) -> tuple[int, int]:
     row = st.container(horizontal=True, gap="medium", vertical_alignment="bottom")
     for name, end in (("layer", layers), ("head", heads)):
         s[f"decay_{name}"] = min(s[f"decay_{name}"], end - 1)
-        row.segmented_control(
-            name.capitalize(),
-            range(end),
-            format_func=lambda n: str(n + 1),
-            key=f"decay_{name}",
-            required=True,
-            help="Of the figures below; grids show all heads." if name == "layer" else None,
-        )
+        words = "Of the figures below; grids show all heads." if name == "layer" else None
+        title, known, key = name.capitalize(), range(end), f"decay_{name}"
+        if end > BUTTONS:
+            row.selectbox(title, known, format_func=_from_one, key=key, help=words, width=110)
+        else:
+            row.segmented_control(
+                title, known, format_func=_from_one, key=key, help=words, required=True
+            )
     return int(s.decay_layer), int(s.decay_head)
+
+
+def _from_one(place: int) -> str:
+    return str(place + 1)
 
 
 def change(shipped: dict[str, Checkpoint]) -> bool:
@@ -177,16 +183,24 @@ def change(shipped: dict[str, Checkpoint]) -> bool:
         key="decay_changed",
         width=150,
     )
+    ours = portray_settings.ours(chosen)
     known = portray_settings.choices([chosen])
-    if not s.decay_what or not portray_settings.fits(chosen, s.decay_what):
+    if ours and (not s.decay_what or not portray_settings.fits(chosen, s.decay_what)):
         s.decay_what = known[0]
-    _setting(row, "decay_what", "What is changed", known, whole=False)
+    _setting(row, "decay_what", "What is changed", known, whole=False, disabled=not ours)
     if s.decay_source != "own":  # else they stand further up already
         _passages(row)
-    return row.button("Compute", type="primary", key="decay_change")
+    return row.button("Compute", type="primary", key="decay_change", disabled=not ours)
 
 
-def _setting(row: DeltaGenerator, key: str, label: str, known: list[str], whole: bool) -> None:
+def _setting(
+    row: DeltaGenerator,
+    key: str,
+    label: str,
+    known: list[str],
+    whole: bool,
+    disabled: bool = False,
+) -> None:
     value = st.session_state[key]
     row.selectbox(
         label,
@@ -194,6 +208,7 @@ def _setting(row: DeltaGenerator, key: str, label: str, known: list[str], whole:
         format_func=lambda v: portray_settings.words(v, whole) if v else "as trained",
         key=key,
         width=190,
+        disabled=disabled,
         help="The same weights under another setting of their encoding. PI, NTK, YaRN and Llama 3 "
         "slow RoPE's rotations down by a factor s; θ is its base; the exponent makes ALiBi's "
         "slopes steeper or flatter. Checkpoints that it doesn't belong to stay as trained.",

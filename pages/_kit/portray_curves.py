@@ -8,15 +8,25 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
-from pages._kit import draw, portray, portray_controls, portray_grid, portray_how
+from pages._kit import (
+    draw,
+    export,
+    export_decay,
+    portray,
+    portray_controls,
+    portray_grid,
+    portray_how,
+)
 from pages._kit.portray import Sitter
 from viz_core.figures import head_curves, slopes
-from viz_core.figures.spec import Chart
+from viz_core.figures.spec import Chart, FigureSpec
 from viz_core.render import multiples
 from viz_core.signatures import slope
 
 FAR = 128  # tokens: how far the fall that is said in words goes
 ACROSS = 4  # small panels in a row; the halves of a row stand one below the other on a narrow page
+COLUMNS = 3  # of such rows side by side
+MOST = 144  # heads of which all are shown at once
 HOW = {
     portray.UNBIASED: "row fixed effects (each row of the map is compared with itself alone)",
     portray.LOGIT: "the plain mean of logits at each distance",
@@ -44,19 +54,35 @@ def curves(sitters: Sequence[Sitter]) -> None:
         [(one.name, one.accent) for one in sitters], "the encoding's own law" * s.decay_law
     )
     panels = [p for p in spec.panels if isinstance(p, Chart)]
-    heads = min(one.portrait.curve.shape[1] for one in sitters)
-    halves = st.columns(math.ceil(heads / ACROSS), gap="small")
-    for i, column in enumerate(halves):
-        part = [p for j, p in enumerate(panels) if j % heads // ACROSS == i]
+    layers, heads = grid(sitters)
+    if any(one.portrait.curve.shape[:2] != (layers, heads) for one in sitters):
+        st.caption("Drawn are the layers and heads that all of these checkpoints have.")
+    if layers * heads > MOST:
+        layer = min(s.decay_layer, layers - 1)
+        panels = panels[layer * heads : (layer + 1) * heads]
+        st.caption(f"These are the {heads} heads of layer {layer + 1}; above, choose another.")
+    parts = math.ceil(heads / ACROSS)
+    even = parts <= COLUMNS and heads % ACROSS == 0
+    count = parts if even else min(parts, 2)  # rows take turns in two columns
+    widths = [min(ACROSS, heads - i * ACROSS) for i in range(count)]
+    for i, column in enumerate(st.columns(widths, gap="small")):
+        part = [p for j, p in enumerate(panels) if j % heads // ACROSS % count == i]
         column.plotly_chart(
-            multiples.multiples(part, min(ACROSS, heads - i * ACROSS), draw.dark()),
+            multiples.multiples(part, widths[i], draw.dark()),
             key=f"decay_curves{i}",
             theme=None,
             config={"displayModeBar": False},
             alt=spec.alt,
         )
+    _leave(spec, sitters)
     st.caption(spec.caption + _made(sitters))
     portray_how.show("curves")
+
+
+def grid(sitters: Sequence[Sitter]) -> tuple[int, int]:
+    """(layers, heads) that all of `sitters` have."""
+    shapes = [one.portrait.curve.shape for one in sitters]
+    return min(shape[0] for shape in shapes), min(shape[1] for shape in shapes)
 
 
 def _side(one: Sitter, estimator: str, sink: bool) -> head_curves.Side:
@@ -73,6 +99,22 @@ def _side(one: Sitter, estimator: str, sink: bool) -> head_curves.Side:
         p.texts,
         p.length,
     )
+
+
+def _leave(spec: FigureSpec, sitters: Sequence[Sitter]) -> None:
+    s = st.session_state
+    layers = min(len(one.portrait.curve) for one in sitters)
+    leaving = export_decay.shown(
+        spec,
+        "head-curves",
+        sitters,
+        layers=list(range(1, layers + 1)),
+        estimator=export_decay.ESTIMATORS[s.decay_estimator],
+        sink="in" if s.decay_sink else "out",
+        laws="yes" if s.decay_law else "no",
+        x_scale="log" if s.decay_x_log else "linear",
+    )
+    export.row(leaving, "decay_curves")
 
 
 def _fall(one: Sitter) -> str:
@@ -100,6 +142,8 @@ def scatter(sitters: Sequence[Sitter]) -> None:
     for side in sides:
         spec = slopes.build(side)
         draw.charts(spec, key=f"decay_slopes_{side.name}", height=380)
+        one = next(one for one in sitters if one.name == side.name)
+        export.row(export_decay.shown(spec, "slopes", [one]), f"decay_slopes_{side.name}")
         st.caption(spec.caption)
     if not sides:
         st.info("None of these encodings sets a slope: choose ALiBi to see nominal and measured.")

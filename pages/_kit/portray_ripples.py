@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import streamlit as st
 
 from pages._kit import (
     draw,
+    export,
+    export_decay,
     portray,
     portray_control,
     portray_controls,
@@ -80,6 +83,9 @@ def _draw(sitters: Sequence[Sitter], place: tuple[int, int], key: str) -> None:
         )
         spec = spectra.build(sides, *place, marked)
         draw.charts(spec, key=key, height=340, across=3)
+        some = [one for one in sitters if one.name in {side.name for side in sides}]
+        leaving = export_decay.shown(spec, "spectra", some, **_where(place))
+        export.row(leaving, key)
         st.caption(spec.caption)
 
 
@@ -113,4 +119,11 @@ def _use(sitters: Sequence[Sitter], place: tuple[int, int]) -> None:
         )
     spec = frequency_use.build(sides, *place)
     draw.charts(spec, key="decay_use", height=340, across=1)
+    leaving = export_decay.shown(spec, "frequency-use", sitters, **_where(place))
+    export.row(leaving, "decay_use")
     st.caption(spec.caption)
+
+
+def _where(place: tuple[int, int]) -> dict[str, Any]:
+    """The place of one head as the options of a plate."""
+    return {"layer": place[0] + 1, "heads": [place[1] + 1]}

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from viz_core import encodings, variants
 from viz_core.catalogue import Checkpoint
 from viz_core.errors import AtlasError
+from viz_core.model import ModelConfig
 
 OFF = "off"  # everyone's: the same weights without their encoding
 PRESETS = {  # by encoding
@@ -18,15 +19,29 @@ PRESETS = {  # by encoding
 }
 
 
+FOREIGN = (
+    "Only models of this project's own format can be run under another setting of their encoding: "
+    "this one is shown as it was trained."
+)
+
+
+def ours(checkpoint: Checkpoint) -> bool:
+    """Whether its model is of our own kind, and so can be run under other settings."""
+    return isinstance(checkpoint.config, ModelConfig)
+
+
 def choices(checkpoints: Iterable[Checkpoint]) -> list[str]:
     """The settings that some of `checkpoints` can have, those that change the most in use first."""
-    kinds = dict.fromkeys(c.config.encoding for c in checkpoints)
-    return [*(s for kind in kinds for s in PRESETS.get(kind, ())), OFF]
+    kinds = dict.fromkeys(c.config.encoding for c in checkpoints if ours(c))
+    found = [s for kind in kinds for s in PRESETS.get(kind, ())]
+    return [*found, OFF] if kinds else []
 
 
 def fits(checkpoint: Checkpoint, setting: str) -> bool:
     """Whether `setting` is one of this checkpoint's encoding, within its range."""
     c = checkpoint.config
+    if setting and not ours(checkpoint):
+        return False
     try:
         variants.parameters(c.encoding, setting, c.length, c.length)
     except AtlasError:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
-from pages._kit import draw, portray, portray_grid, portray_how
+from pages._kit import draw, export, export_decay, portray, portray_grid, portray_how
 from pages._kit.portray import CLEAR, Sitter
 from viz_core.figures import bucket_edges, stairs
 from viz_core.signatures import reach, summary
@@ -28,6 +28,8 @@ def across(sitters: Sequence[Sitter], layer: int) -> None:
         f"the first {first.sink} keys left out",
     )
     draw.charts(spec, key="decay_stairs", height=360)
+    leaving = export_decay.shown(spec, "stairs", sitters, layer=layer + 1)
+    export.row(leaving, "decay_stairs")
     st.caption(spec.caption)
     portray_how.show("reach")
 
@@ -100,6 +102,9 @@ def within(sitters: Sequence[Sitter], place: tuple[int, int]) -> None:
         )
     spec = bucket_edges.build(sides, f"layer {place[0] + 1}, head {place[1] + 1}")
     draw.charts(spec, key="decay_edges", height=330, across=3)
+    where = {"layer": place[0] + 1, "heads": [place[1] + 1]}
+    leaving = export_decay.shown(spec, "bucket-edges", sitters, **where)
+    export.row(leaving, "decay_edges")
     st.caption(spec.caption)
     grid(sitters, "stairs", "stairs_p", "score {:.3f}, p {:.3f}")
     st.caption(f"Score by layer (rows) and head (columns); bold: p ≤ {CLEAR:g}.")

@@ -6,7 +6,17 @@ from dataclasses import replace
 
 import streamlit as st
 
-from pages._kit import cached, draw, lab, portray, portray_controls, portray_how
+from pages._kit import (
+    cached,
+    draw,
+    export,
+    export_decay,
+    lab,
+    portray,
+    portray_controls,
+    portray_how,
+    portray_settings,
+)
 from pages._kit.portray_state import DecayState
 from pages._kit.session import Box
 from pages._kit.waiting import Waiting
@@ -31,6 +41,9 @@ def show(shipped: dict[str, Checkpoint]) -> None:
     pressed = portray_controls.change(shipped)
     state = portray_controls.state()
     chosen = shipped[state.changed]
+    if not portray_settings.ours(chosen):
+        st.caption(portray_settings.FOREIGN)
+        return
     wanted = (chosen.sha256, state.what, state.text, state.length, state.texts)
     done = s.setdefault("decay_compared", set())  # what this visitor has computed
     if not pressed and wanted not in done:
@@ -39,7 +52,7 @@ def show(shipped: dict[str, Checkpoint]) -> None:
             f"{state.length:,} tokens: seconds to a minute."
         )
         return
-    some = portray.passages(state)
+    portray.notes(some := portray.passages(state, chosen))
     before, after = _surveys(chosen, state, some)
     done.add(wanted)
     layer = min(state.layer, chosen.config.layers - 1)
@@ -61,7 +74,7 @@ def show(shipped: dict[str, Checkpoint]) -> None:
     with left:
         draw.maps(
             spec,
-            [texts.pieces(some[0].ids, cached.tokenizer()) if len(some) == 1 else []],
+            [texts.pieces(some[0].ids, cached.tokenizer(chosen)) if len(some) == 1 else []],
             key="decay_difference",
             linked=False,
             zoomed=[zoomed is not None],
@@ -70,6 +83,8 @@ def show(shipped: dict[str, Checkpoint]) -> None:
         )
     with right:
         draw.charts(spec, key="decay_difference_curves", height=300, across=1)
+    leaving = export_decay.difference(spec, chosen, state, some, (layer, head), zoomed)
+    export.row(leaving, "decay_difference")
     st.caption(spec.caption)
     portray_how.show("difference")
 

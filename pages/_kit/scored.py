@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pages._kit import cached
+from pages._kit import allowed, cached
 from pages._kit.shelf import Shelf
 from viz_core import perplexity
 from viz_core.catalogue import Checkpoint
@@ -32,19 +32,23 @@ def losses(
     found = measured.get((same, setting))
     if found is not None:
         return found
+    allowed.check_length(max(lengths))
     with cached.turn(progress):
         found = measured.get((same, setting))
         if found is None:
             kept = scores.get(same)
             kept = {} if kept is None else kept  # as trained it is measured once for all settings
-            found = perplexity.measure(
-                cached.model(checkpoint),
-                samples,
-                lengths,
-                setting=setting,
-                progress=progress,
-                kept=kept,
-                identity=checkpoint.sha256,
+            found = cached.computed(
+                "losses",
+                lambda: perplexity.measure(
+                    cached.model(checkpoint),
+                    samples,
+                    lengths,
+                    setting=setting,
+                    progress=progress,
+                    kept=kept,
+                    identity=checkpoint.sha256,
+                ),
             )
             scores.put(same, kept, ROW_BYTES * len(kept))
             measured.put((same, setting), found, ROW_BYTES * len(found))

@@ -34,25 +34,28 @@ class Waiting:
         self._due = clock() + PAUSE
         self._bar: DeltaGenerator | None = None
 
-    def watch(self, name: str) -> Callable[[float], None]:
-        """What the work calls with its share done, 0 .. 1, as often as it likes."""
-        started = self._clock()
+    def watch(self, name: str) -> Report:
+        """What the work `name` calls."""
+        return Report(self, name)
 
-        def report(done: float) -> None:
-            now = self._clock()
-            if now >= self._due:
-                self._due = now + PAUSE
-                self._write(name, min(done, 1.0), now - started)
+    def due(self) -> bool:
+        """Whether it is time to write again."""
+        if due := (now := self.now()) >= self._due:
+            self._due = now + PAUSE
+        return due
 
-        return report
+    def now(self) -> float:
+        """Seconds, of a clock that nobody sets."""
+        return self._clock()
 
-    def _write(self, name: str, done: float, seconds: float) -> None:
+    def write(self, done: float, words: str) -> None:
+        """Shows the share `done` and `words`, once the work has taken a while."""
         if self._bar is None:
             if self._clock() < self._visible:
                 self._place.empty()  # nothing to see, but a chance to stop
                 return
             self._bar = self._drawn()
-        self._bar.progress(done, f"Computing {name}: {int(100 * done)} %{left(done, seconds)}")
+        self._bar.progress(done, words)
 
     def _drawn(self) -> DeltaGenerator:
         with self._place.container(horizontal=True, vertical_alignment="center", gap="medium"):
@@ -60,6 +63,26 @@ class Waiting:
             if self._cancel:
                 st.button("Cancel", key=self._key, on_click=self._cancel)
         return bar
+
+
+class Report:
+    """How far one piece of work is: a `Progress`, which hears of its wait too."""
+
+    def __init__(self, waiting: Waiting, name: str) -> None:
+        self._waiting, self._name, self._started = waiting, name, waiting.now()
+
+    def __call__(self, done: float) -> None:
+        """The share `done`, 0 .. 1, as often as one likes."""
+        if self._waiting.due():
+            rest = left(done, self._waiting.now() - self._started)
+            done = min(done, 1.0)
+            self._waiting.write(done, f"Computing {self._name}: {int(100 * done)} %{rest}")
+
+    def stands(self, before: int) -> None:
+        """The work has not begun: it stands in line, with so many before it."""
+        if self._waiting.due():
+            self._waiting.write(0.0, f"Waiting to compute {self._name}: {before:,} before you")
+        self._started = self._waiting.now()
 
 
 def left(done: float, seconds: float) -> str:

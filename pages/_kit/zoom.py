@@ -6,6 +6,7 @@ move along them. There is one for every map that there may be, so that a new one
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import streamlit as st
@@ -58,13 +59,16 @@ def link() -> None:
         _put(st.session_state.zoomed_last, trails()[st.session_state.zoomed_last])
 
 
-def fit(length: int, count: int) -> list[str]:
-    """Cuts the trails to a text of `length` tokens; a sentence for each of `count` maps' windows
-    that lay, or reached, past its end."""
+def fit(lengths: Sequence[int], causal: bool = True) -> list[str]:
+    """Cuts the trails to texts of `lengths` tokens, one for each map; a sentence for each window
+    that lay, or reached, past its end. `causal`: whether no map has keys after their query."""
     old = trails()
-    st.session_state.trails = tuple(_cut(trail, length) for trail in old)
+    every = [*lengths, *lengths[-1:] * (len(old) - len(lengths))]  # maps that there may be later
+    st.session_state.trails = tuple(
+        _cut(trail, length, causal) for trail, length in zip(old, every, strict=True)
+    )
     said = []
-    for before, now in zip(old[:count], trails()[:count], strict=True):
+    for before, now, length in zip(old, trails(), lengths, strict=False):
         if before[-1:] != now[-1:]:
             instead = f"{ranges(*now[-1])} are shown" if now else "the whole map is shown"
             said.append(
@@ -79,15 +83,15 @@ def whole(length: int) -> Box:
     return (0, length), (0, length)
 
 
-def wrong(box: Box, length: int) -> str | None:
-    """A sentence if `box` can't be shown of a text of `length` tokens."""
+def wrong(box: Box, length: int, causal: bool = True) -> str | None:
+    """A sentence if `box` can't be shown of a text of `length` tokens; `causal` as in `fit`."""
     if not all(0 <= a < b <= length for a, b in box):
         (a, b), (c, d) = box
         return (
             f"Expected queries and keys from 0 to {length - 1:,}, the first not above the last; "
             f"got queries {a:,} to {b - 1:,} and keys {c:,} to {d - 1:,}; stay within the text."
         )
-    if not seen(box):
+    if causal and not seen(box):
         return (
             f"Expected some key not after some query; {ranges(*box)} hold none, so choose earlier "
             "keys or later queries."
@@ -107,8 +111,8 @@ def _within(inner: Box, outer: Box) -> bool:
     return all(a <= c and d <= b for (c, d), (a, b) in zip(inner, outer, strict=True))
 
 
-def _cut(trail: Trail, length: int) -> Trail:
+def _cut(trail: Trail, length: int, causal: bool) -> Trail:
     """The trail's windows cut to `length`; without those that hold nothing then, or all."""
     cut = (tuple((a, min(b, length)) for a, b in box) for box in trail)
-    good = [b for b in cut if wrong(b, length) is None and b != whole(length)]
+    good = [b for b in cut if wrong(b, length, causal) is None and b != whole(length)]
     return tuple(dict.fromkeys(good))

@@ -23,8 +23,11 @@ STYLE = """<style>
 ENDS = ("first_query", "last_query", "first_key", "last_key")
 
 
-def bar(state: CompareState, titles: Sequence[str], length: int) -> None:
-    """All of it, for maps of `length` tokens with `titles`. `state` has its windows."""
+def bar(
+    state: CompareState, titles: Sequence[str], lengths: Sequence[int], causal: bool = True
+) -> None:
+    """All of it, for maps with `titles`, of so many tokens each. `state` has its windows; `causal`
+    as in `zoom.fit`."""
     several = len(titles) > 1
     apart = several and not state.linked
     st.html(STYLE)
@@ -43,7 +46,7 @@ def bar(state: CompareState, titles: Sequence[str], length: int) -> None:
                     "maps look where the last box was.",
                 )
             with st.popover("Exact range", type="tertiary"):
-                _exact(titles, length, apart)
+                _exact(titles, lengths, apart, causal)
     if apart:
         for i, column in enumerate(st.columns(len(titles), gap="medium")):
             with column:
@@ -68,12 +71,12 @@ def _trail(i: int, title: str = "") -> None:
         st.markdown(f"**{names[-1]}**", width="content")
 
 
-def _exact(titles: Sequence[str], length: int, apart: bool) -> None:
+def _exact(titles: Sequence[str], lengths: Sequence[int], apart: bool, causal: bool) -> None:
     """Four numbers and a button, for one map or for all."""
     which = 0
     if apart:
         which = st.selectbox("Map", range(len(titles)), format_func=titles.__getitem__)
-    trail = zoom.trails()[which]
+    trail, length = zoom.trails()[which], lengths[which]
     box = trail[-1] if trail else zoom.whole(length)
     if st.session_state.get("typed_for") != (which, box):  # else what was typed, wrong or not
         st.session_state.typed_for = (which, box)
@@ -84,7 +87,9 @@ def _exact(titles: Sequence[str], length: int, apart: bool) -> None:
             left, right = st.columns(2)
             for column, name in ((left, a), (right, b)):
                 column.number_input(name.replace("_", " ").capitalize(), step=1, key=name)
-        st.form_submit_button("Show", on_click=_typed, args=(which, length), width="stretch")
+        st.form_submit_button(
+            "Show", on_click=_typed, args=(which, length, causal), width="stretch"
+        )
     if sentence := st.session_state.pop("typed_wrong", None):
         st.error(sentence)
     st.caption(
@@ -93,10 +98,10 @@ def _exact(titles: Sequence[str], length: int, apart: bool) -> None:
     )
 
 
-def _typed(which: int, length: int) -> None:
+def _typed(which: int, length: int, causal: bool) -> None:
     a, b, c, d = (int(st.session_state[name]) for name in ENDS)
     box = (a, b + 1), (c, d + 1)
-    sentence = zoom.wrong(box, length)
+    sentence = zoom.wrong(box, length, causal)
     if sentence:
         st.session_state.typed_wrong = sentence
     else:

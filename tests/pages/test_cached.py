@@ -11,6 +11,7 @@ import pytest
 
 from pages._kit import cached
 from pages._kit.shelf import Shelf
+from pages._kit.waiting import Report, Waiting
 from viz_core import attention, texts
 from viz_core.catalogue import Checkpoint
 from viz_core.errors import LengthError
@@ -47,8 +48,8 @@ def rope() -> Checkpoint:
 
 
 @pytest.fixture
-def some() -> list[Passage]:
-    return texts.passages("random", 64, 2, cached.tokenizer())
+def some(rope: Checkpoint) -> list[Passage]:
+    return texts.passages("random", 64, 2, cached.tokenizer(rope))
 
 
 def zoomed(rope: Checkpoint, some: list[Passage], kind: str = "log") -> Window:
@@ -98,7 +99,7 @@ def test_another_view_pooling_or_place_is_another_result(
 def test_nothing_of_someones_own_text_goes_to_disk(
     passes: list[int], rope: Checkpoint, tmp_path: Path
 ) -> None:
-    own = [texts.tokens("pasted", 60, cached.tokenizer(), pasted="One two three. " * 30)]
+    own = [texts.tokens("pasted", 60, cached.tokenizer(rope), pasted="One two three. " * 30)]
     assert own[0].own
     cached.surveyed(rope, own, "probability", ignore)
     zoomed(rope, own, "probability")
@@ -139,21 +140,37 @@ def test_cancelled_work_leaves_nothing_and_the_way_free(
 
     with pytest.raises(InterruptedError):
         cached.surveyed(rope, some, "log", stop)
-    assert not list(tmp_path.glob("*/*")) and not cached.turnstile.locked()
+    assert not list(tmp_path.glob("*/*"))
     assert cached.surveyed(rope, some, "log", ignore).windows
 
 
-def test_who_waits_for_the_turnstile_can_give_up(
+def test_who_waits_in_line_knows_their_place_and_can_give_up(
     passes: list[int], rope: Checkpoint, some: list[Passage], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cached, "PATIENCE", 0.01)
+    monkeypatch.setattr("pages._kit.line.PATIENCE", 0.01)
+    heard = list[int]()
 
-    def stop(done: float) -> None:
-        raise InterruptedError
+    class Stands(Report):
+        def stands(self, before: int) -> None:
+            heard.append(before)
+            raise InterruptedError
 
-    with cached.turnstile, pytest.raises(InterruptedError):
-        cached.surveyed(rope, some, "log", stop)
-    assert passes == [] and not cached.turnstile.locked()
+    report = Stands(Waiting(None), "RoPE")  # type: ignore[arg-type]
+    with cached.line.turn(), pytest.raises(InterruptedError):
+        cached.surveyed(rope, some, "log", report)
+    assert passes == [] and heard == [1] and cached.line.length == 0
+    assert cached.surveyed(rope, some, "log", ignore).windows
+
+
+def test_what_is_kept_is_there_for_those_who_come_while_others_compute(
+    passes: list[int], rope: Checkpoint, some: list[Passage], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = cached.surveyed(rope, some, "log", ignore)
+    with cached.line.turn():  # nobody else would get a turn
+        assert cached.surveyed(rope, some, "log", ignore) is before
+        monkeypatch.setattr(cached, "surveys", Shelf(1 << 28))
+        found = cached.surveyed(rope, some, "log", ignore)
+    np.testing.assert_array_equal(found.windows[1].value, before.windows[1].value)
 
 
 def test_a_shelf_holds_its_limit_and_keeps_what_is_used() -> None:

@@ -73,21 +73,21 @@ def test_seeded_from_windows_each_map_looks_at_its_own(state: SimpleNamespace) -
 def test_a_shorter_text_cuts_windows_and_says_it_once(state: SimpleNamespace) -> None:
     zoom.into(0, COARSE, N)
     zoom.into(0, FINE, N)
-    assert zoom.fit(N, 2) == []
-    (said,) = zoom.fit(250, 2)
+    assert zoom.fit([N, N]) == []
+    (said,) = zoom.fit([250, 250])
     assert shown() == [((200, 250), (100, 200))] * 2
     assert zoom.trails()[0][0] == ((100, 250), (0, 250))
     assert "250 tokens" in said and "queries 200–249" in said
-    (said,) = zoom.fit(150, 2)  # no query of the window is left: the one around it
+    (said,) = zoom.fit([150, 150])  # no query of the window is left: the one around it
     assert shown() == [((100, 150), (0, 150))] * 2
-    (said,) = zoom.fit(90, 2)
+    (said,) = zoom.fit([90, 90])
     assert zoom.trails() == ((),) * 4
     assert "the whole map is shown" in said
 
 
 def test_a_window_that_a_shorter_text_fills_is_the_whole_map(state: SimpleNamespace) -> None:
     zoom.into(0, ((0, 500), (0, 500)), N)
-    zoom.fit(500, 2)
+    zoom.fit([500, 500])
     assert zoom.trails()[0] == ()
 
 
@@ -106,3 +106,16 @@ def test_what_cannot_be_shown_gets_one_sentence(
     sentence = zoom.wrong(box, N)
     assert sentence and words in sentence
     assert zoom.wrong(((0, 10), (9, 20)), N) is None
+
+
+def test_keys_after_queries_can_be_shown_where_a_model_sees_them() -> None:
+    box = ((0, 10), (20, 30))
+    assert zoom.wrong(box, N, causal=False) is None
+    assert "some key not after some query" in (zoom.wrong(box, N) or "")
+
+
+def test_each_map_is_cut_to_its_own_text(state: SimpleNamespace) -> None:
+    zoom.into(0, COARSE, N)
+    (said,) = zoom.fit([N, 250])
+    assert shown() == [COARSE, ((100, 250), (0, 250))]
+    assert "250 tokens" in said

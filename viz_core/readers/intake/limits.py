@@ -40,6 +40,8 @@ class Limits:
     quota: int
     total_quota: int
     hours: int
+    longest: int
+    device_percent: int
     folders: tuple[Path, ...]
     hub: bool
 

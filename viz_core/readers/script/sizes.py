@@ -12,7 +12,8 @@ from viz_core.readers.script.inquiry import Inquiry
 from viz_core.readers.script.layouts import Layout
 
 LARGEST = 2**31 - 1
-TRACELESS = ("nope", "rope", "alibi", "sinusoidal")  # encodings that may leave nothing in a file
+# encodings that may leave nothing in a file
+TRACELESS = ("nope", "rope", "alibi", "sinusoidal", "sandwich", "prope", "xpos")
 
 
 def settle(

@@ -71,7 +71,8 @@ class Layer(nn.Module):
             project(x).unflatten(-1, (-1, self.plan.sizes.head_dim)).transpose(1, 2)
             for project in (self.q, self.k, self.v)
         )  # each [b, h, n, c]
-        q, k = (how.encoding.rotate(t, positions, seen) for t in (q, k))
+        q = how.encoding.rotate(q, positions, seen)
+        k = how.encoding.rotate_key(k, positions, seen)
         mixed, lse = attend(q, k, v, how, step)
         trace = LayerTrace(q[0].contiguous(), k[0].contiguous(), lse[0])
         return self.out(mixed.transpose(1, 2).flatten(2)), trace

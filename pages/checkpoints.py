@@ -1,0 +1,56 @@
+"""Checkpoints: the shipped ones with their cards, and one's own, uploaded, audited and removed."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages._kit import (
+    cached,
+    lab_context,
+    shipped,
+    uploads_audit,
+    uploads_drop,
+    uploads_known,
+)
+from pages._kit.page import Page
+from viz_core.errors import AtlasError
+
+PAGE = Page(
+    title="Checkpoints",
+    icon=":material/database:",
+    order=7,
+    about="Shipped checkpoints with their cards, and your own: uploaded, audited, kept for hours.",
+)
+
+
+def main() -> None:
+    st.title("Checkpoints", anchor=False)
+    found, damaged = cached.shipped()
+    for sentence in damaged:
+        st.error(sentence)
+    st.markdown(
+        "Every page works on a checkpoint of your own as it does on the shipped ones. Drop one "
+        "here: what it is, is found out from its files, and each finding says how."
+    )
+    st.subheader("Your own", anchor=False)
+    try:
+        uploads_drop.show()
+        for known in uploads_known.known():
+            uploads_audit.show(known, found)
+    except AtlasError as error:  # the limits can't be read, or the disk can't
+        st.error(str(error))
+    st.subheader("Shipped", anchor=False)
+    if found:
+        st.markdown(
+            "Trained alike, on the same texts in the same order from the same seed: they differ in "
+            "their position encoding alone."
+        )
+    try:
+        shipped.cards(found)
+        lab_context.training(found)
+    except AtlasError as error:
+        st.error(str(error))
+
+
+if __name__ == "__main__":
+    main()
