@@ -69,7 +69,7 @@ def measure(encoding: str, task: str, length: int, batch: int = 1, repeats: int 
     }
     longest = model.encoding.longest
     if longest is not None and length > longest:
-        return cell | {"note": f"undefined past its {longest} trained positions"}
+        return cell | {"note": f"undefined past {model.encoding.limit}"}
     model.train(task == "training").requires_grad_(task == "training")
 
     def run(texts: int, count: int) -> float:

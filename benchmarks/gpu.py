@@ -33,7 +33,9 @@ def measure(length: int, device: torch.device) -> Row:
 
     def forward(dtype: torch.dtype) -> Tensor:
         parts = (x[None].to(dtype) for x in (q, k, v))
-        return F.scaled_dot_product_attention(*parts, is_causal=True, scale=whole.scores[LAYER].scale)
+        return F.scaled_dot_product_attention(
+            *parts, is_causal=True, scale=whole.scores[LAYER].scale
+        )
 
     return {
         "length": length,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from pages._kit import sign_in, tray_state
+from pages._kit import sign_in, store_trouble, tray_state
 from viz_core.encodings import all_encodings
 from viz_core.errors import AtlasError
 
@@ -48,4 +48,5 @@ found = [
     for name, card in sorted(cards.items(), key=lambda item: item[1].order)
 ]
 st.navigation(found, position="top" if len(found) > 1 else "hidden").run()
+store_trouble.show()
 sign_in.who()

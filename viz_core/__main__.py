@@ -5,7 +5,9 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 
 from viz_core.arguments import parser
 from viz_core.errors import AtlasError
@@ -19,7 +21,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     options = parser().parse_args(argv)
     try:
-        importlib.import_module(f"viz_core.commands.{options.command}").run(options)
+        with _finding(options.own_encodings):
+            importlib.import_module(f"viz_core.commands.{options.command}").run(options)
         sys.stdout.flush()
     except AtlasError as error:
         print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
@@ -31,6 +34,20 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     return 0
+
+
+@contextmanager
+def _finding(folder: Path | None) -> Iterator[None]:
+    """Encodings are found in `folder` too: here, and by processes that are started here."""
+    before = os.environ.get("ATLAS_ENCODINGS")
+    if folder is not None:
+        os.environ["ATLAS_ENCODINGS"] = str(folder.expanduser().resolve())
+    try:
+        yield
+    finally:
+        if folder is not None:
+            os.environ.pop("ATLAS_ENCODINGS")
+            os.environ |= {} if before is None else {"ATLAS_ENCODINGS": before}
 
 
 if __name__ == "__main__":

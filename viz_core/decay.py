@@ -62,7 +62,8 @@ def part(trace: Trace, layer: int, sink: int = SINK) -> Part:
     how, n = trace.scores[layer], trace.length
     q, k, _ = trace.take(layer)
     positions = torch.arange(n, device=q.device)
-    query, key = (how.encoding.unrotate(x, positions, n).mean(dim=1) for x in (q, k))
+    query = how.encoding.unrotate(q, positions, n).mean(dim=1)
+    key = how.encoding.unrotate_key(k, positions, n).mean(dim=1)
     return Part(
         fit=fit(diagonal, row),
         logit=diagonal / (row.shape[1] - d),

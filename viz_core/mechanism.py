@@ -105,11 +105,11 @@ def unseen_phases(
     [0, L theta_k) that training covered at L = `trained` tokens with the plain frequencies of base
     `trained_theta`. A pair of channels that completed a turn in training has met every angle. The
     positions 0 .. L - 1 stand for [0, L): position interpolation by N / L, which maps [0, N) to it
-    (Chen et al. 2023, eq. 4), then meets no new angle. None for encodings other than RoPE.
+    (Chen et al. 2023, eq. 4), then meets no new angle. None for encodings without rotation.
     """
-    if not isinstance(encoding, RoPE):
+    if not isinstance(encoding, RoPE) or not encoding.rotary:
         return None
-    plain, _ = RoPE(encoding.geometry, trained_theta).frequencies(trained)
+    plain = encoding.plain(trained_theta)
     present, _ = encoding.frequencies(length)
     distance = torch.arange(length, dtype=torch.float64)
     pairs = torch.arange(length, 0, -1)  # of tokens, at each distance

@@ -121,7 +121,7 @@ class Block(nn.Module):
         qkv = self.qkv(self.norm1(x)).unflatten(-1, (3, self.heads, -1))  # [b, n, 3, h, c]
         q, k, v = qkv.permute(2, 0, 3, 1, 4)  # each [b, h, n, c]
         seen = int(x.shape[1]) if past is None else int(x.shape[1]) + past.k.shape[2]
-        q, k = encoding.rotate(q, positions, seen), encoding.rotate(k, positions, seen)
+        q, k = encoding.rotate(q, positions, seen), encoding.rotate_key(k, positions, seen)
         if past is not None:
             k, v = torch.cat((past.k, k), dim=2), torch.cat((past.v, v), dim=2)
         lse = None

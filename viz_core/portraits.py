@@ -153,8 +153,10 @@ def _add(layer: _Layer, one: Trace, index: int, texts: int, progress: Progress) 
     encoding = one.scores[index].encoding
     if isinstance(encoding, RoPE):
         q, k, _ = one.take(index)
-        layer.query_norm += _norm(q, encoding) / texts
-        layer.key_norm += _norm(k, encoding) / texts
+        at = torch.arange(one.length, device=q.device)
+        # before the encoding: xPos changes the norms too
+        layer.query_norm += _norm(encoding.unrotate(q, at, one.length), encoding) / texts
+        layer.key_norm += _norm(encoding.unrotate_key(k, at, one.length), encoding) / texts
 
 
 def _norm(x: Tensor, encoding: RoPE) -> Array:

@@ -53,6 +53,11 @@ def rank(setting: str) -> tuple[int, float, str]:
     return place, -1.0 if number in ("", "fit") else float(number), number
 
 
+def place(encoding: str) -> tuple[int, str]:
+    """The place of an encoding in a list: in ORDER, or after it by its id."""
+    return ORDER.index(encoding) if encoding in ORDER else len(ORDER), encoding
+
+
 def name(encoding: str, setting: str = "", checkpoint: str = "") -> str:
     """What a curve is called: "RoPE, PI s = 4", with the checkpoint's id if it has another."""
     plain = variants.title(encoding, setting)
@@ -172,7 +177,7 @@ def mechanisms(rows: pd.DataFrame) -> list[mechanism.Series]:
 def trainings(rows: pd.DataFrame, known: dict[str, str]) -> list[training_curves.Series]:
     """One series per checkpoint; `known` has each one's encoding."""
     found = []
-    for checkpoint in sorted(set(rows.checkpoint) & set(known), key=lambda c: _place(known[c])):
+    for checkpoint in sorted(set(rows.checkpoint) & set(known), key=lambda c: place(known[c])):
         part = rows[rows.checkpoint == checkpoint].sort_values("tokens")
         title = name(known[checkpoint], "", checkpoint)
         values = numbers(part, "tokens"), numbers(part, "validation_loss")
@@ -202,14 +207,10 @@ def counts(rows: pd.DataFrame, column: str) -> npt.NDArray[np.int64]:
 def _parts(rows: pd.DataFrame) -> Iterator[tuple[str, str, str, pd.DataFrame]]:
     keys = rows[["encoding", "setting", "checkpoint"]].drop_duplicates().to_numpy().tolist()
     for encoding, setting, checkpoint in sorted(
-        keys, key=lambda k: (_place(k[0]), rank(k[1]), k[2])
+        keys, key=lambda k: (place(k[0]), rank(k[1]), k[2])
     ):
         same = (rows.setting == setting) & (rows.checkpoint == checkpoint)
         yield encoding, setting, checkpoint, rows[same]
-
-
-def _place(encoding: str) -> tuple[int, str]:
-    return ORDER.index(encoding) if encoding in ORDER else len(ORDER), encoding
 
 
 def _note(rows: pd.DataFrame) -> str:

@@ -136,7 +136,7 @@ def check_length(model: Subject, length: int, offset: int = 0) -> None:
         )
     if end is not None and length + offset > end:
         raise LengthError(
-            f"{model.config.encoding} is undefined past its {end:,} trained positions, and "
+            f"{model.config.encoding} is undefined past {model.encoding.limit}, and "
             f"{length + offset:,} were asked for; choose at most {end - offset:,} tokens.",
             end - offset,
         )

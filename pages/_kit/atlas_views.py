@@ -24,9 +24,10 @@ from viz_core.render import palette, screen
 def card(side: AtlasSide) -> None:
     """Name, formula, paper, and what the encoding does within and beyond the trained length."""
     c = encodings.get(side.encoding)
+    end = "" if c.paper.title.endswith("?") else "."
     st.latex(atlas_words.formula(c))
     st.markdown(
-        f"{c.summary} [{c.paper.authors} {c.paper.year}]({c.paper.url}), *{c.paper.title}*.\n\n"
+        f"{c.summary} [{c.paper.authors} {c.paper.year}]({c.paper.url}), *{c.paper.title}*{end}\n\n"
         f"**Acts on** {atlas_words.WHERE.get(c.acts_on, c.acts_on)}.  \n**Beyond L:** {c.beyond}"
     )
 

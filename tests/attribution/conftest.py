@@ -85,7 +85,7 @@ def dense() -> Callable[..., Tensor]:
         for layer, block in enumerate(made.blocks):
             qkv = (block.norm1(x) @ block.qkv.weight.T).view(n, 3, config.heads, -1)
             q, k, v = (qkv[:, i].transpose(0, 1) for i in range(3))
-            q, k = made.encoding.rotate(q, at, n), made.encoding.rotate(k, at, n)
+            q, k = made.encoding.rotate(q, at, n), made.encoding.rotate_key(k, at, n)
             logits = q @ k.transpose(-1, -2) / (config.width // config.heads) ** 0.5
             bias = made.encoding.bias(distance.clamp(min=0))
             logits = logits if bias is None else logits + bias

@@ -1,4 +1,4 @@
-"""An identity provider (OpenID Connect) for one test: it vouches for whoever the test says it is."""
+"""An identity provider (OpenID Connect) for one test: it vouches for whoever the test names."""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ from playwright.sync_api import Locator, Page, expect
 
 pytestmark = pytest.mark.browser
 READY = 120_000  # milliseconds, for a busy machine; nothing here asserts a time
+TOKEN = "[aria-label='The text, token by token'] .token"  # code on the page has tokens too
 SHORT = "v=1&length=64&steps=10"
 
 
@@ -20,7 +21,7 @@ def patience(page: Page) -> None:
 def opened(page: Page, server: str, query: str = SHORT) -> Locator:
     """The tokens of the text, once they are there."""
     page.goto(f"{server}/attribution?{query}")
-    tokens = page.locator(".token")
+    tokens = page.locator(TOKEN)
     expect(tokens.first).to_be_visible()
     return tokens
 
@@ -44,22 +45,22 @@ def test_text_maps_profiles_heads_and_reach_stand_on_one_page(server: str, page:
 
 def test_a_token_says_its_number_and_a_click_explains_it(server: str, page: Page, context) -> None:
     tokens = opened(page, server)
-    expect(page.locator(".token.asked")).to_have_attribute("aria-label", re.compile(r"^62 "))
+    expect(page.locator(f"{TOKEN}.asked")).to_have_attribute("aria-label", re.compile(r"^62 "))
     tokens.nth(20).hover()
     readout = page.locator("p.readout", has_text=re.compile(r"^20 .*distance 42: .*nats"))
     expect(readout).to_be_visible()
     tokens.nth(30).click()
     expect(page).to_have_url(re.compile(r"last=29"))
-    expect(page.locator(".token.asked")).to_have_attribute("aria-label", re.compile(r"^29 "))
+    expect(page.locator(f"{TOKEN}.asked")).to_have_attribute("aria-label", re.compile(r"^29 "))
     expect(page.get_by_text("after query 29,").first).to_be_visible()
     again = context.new_page()
     again.goto(page.url)
-    expect(again.locator(".token.asked")).to_have_attribute("aria-label", re.compile(r"^29 "))
+    expect(again.locator(f"{TOKEN}.asked")).to_have_attribute("aria-label", re.compile(r"^29 "))
 
 
 def test_keys_walk_through_the_text(server: str, page: Page) -> None:
     opened(page, server)
-    page.locator(".token.asked").focus()
+    page.locator(f"{TOKEN}.asked").focus()
     page.keyboard.press("ArrowLeft")
     expect(page.locator("p.readout", has_text=re.compile(r"^61 .*distance 1:"))).to_be_visible()
     page.keyboard.press("Home")

@@ -134,6 +134,10 @@ def test_acts_where_its_card_says_and_keeps_shapes(card: Encoding, geometry: Geo
             place for place in acts if place == card.acts_on
         ]
         torch.testing.assert_close(module.unrotate(rotated, positions, 20), q)
+        key = module.rotate_key(q, positions, 20)
+        assert key.shape == q.shape and key.dtype == q.dtype
+        assert torch.equal(key, q) == (card.acts_on != "queries and keys")
+        torch.testing.assert_close(module.unrotate_key(key, positions, 20), q)
 
 
 @each_geometry
@@ -175,7 +179,8 @@ def test_longest_is_where_values_end(card: Encoding) -> None:
         x, q, _ = inputs(geometry, 1)
         position = torch.tensor([last])
         assert torch.isfinite(module.embed(x, position)).all()
-        assert torch.isfinite(module.rotate(q, position, last + 1)).all()
+        for turned in (module.rotate, module.rotate_key):
+            assert torch.isfinite(turned(q, position, last + 1)).all()
     if module.longest is not None:
         end = torch.tensor([module.longest])
         message = refused(lambda: module.embed(torch.zeros(1, geometry.width), end))
@@ -197,6 +202,19 @@ def test_a_module_is_restored_from_its_state(card: Encoding) -> None:
     assert torch.equal(a.embed(x, positions), b.embed(x, positions))
     left, right = a.bias(positions), b.bias(positions)
     assert (left is None and right is None) or torch.equal(left, right)  # type: ignore[arg-type]
+
+
+@each_card
+def test_what_is_trained_gets_a_gradient(card: Encoding) -> None:
+    for values in variants(card):
+        module = card.make(GEOMETRIES[2], values)
+        x, _, positions = inputs(GEOMETRIES[2], 20)
+        bias = module.bias(positions)
+        total = module.embed(x, positions).sum() + (0 if bias is None else bias.sum())
+        trained = list(module.parameters())
+        if trained:
+            total.backward()
+        assert all(p.grad is not None and torch.isfinite(p.grad).all() for p in trained)
 
 
 @pytest.mark.skipif(not torch.backends.mps.is_available(), reason="needs Apple's MPS")

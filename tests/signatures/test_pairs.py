@@ -34,3 +34,9 @@ def test_a_head_without_norm_has_no_shares() -> None:
     found = use(np.zeros((1, 16)), np.ones((1, 16)), THETA, 512)
     assert np.isnan(found.share).all() and np.isnan(found.effective[0])
     assert np.isnan(found.incomplete[0])
+
+
+def test_without_a_trained_length_nothing_is_said_of_full_turns() -> None:
+    found = use(np.ones((1, 16)), np.ones((1, 16)), THETA, 0)
+    assert np.isnan(found.incomplete[0]) and np.isnan(found.incomplete_even)
+    assert found.share[0].tolist() == [1 / 16] * 16

@@ -95,4 +95,8 @@ def scaling(values: Mapping[str, Value]) -> str:
 
 def standing(card: Encoding, values: Mapping[str, Value]) -> str:
     """What an encoding's logits are made of here, without a full stop."""
-    return STANDING.get(card.id, card.law.rstrip(".")).format(**values)
+    if card.id in STANDING:
+        return STANDING[card.id].format(**values)
+    said = card.law.rstrip(".")
+    plain = said.split(maxsplit=1)[0][1:].islower()  # no name: a sentence goes on with it
+    return said[:1].lower() + said[1:] if plain else said

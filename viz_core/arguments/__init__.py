@@ -18,6 +18,14 @@ def parser() -> argparse.ArgumentParser:
         epilog="Exit status: 0 done, 1 could not, 2 wrong usage. Results go to standard output, "
         "progress and errors to standard error.",
     )
+    top.add_argument(
+        "--encodings",
+        dest="own_encodings",
+        type=Path,
+        metavar="FOLDER",
+        help="before the command: encodings of your own, a NAME.py each, which is run (default: "
+        "$ATLAS_ENCODINGS); see docs/your-own-encoding.md",
+    )
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     one = commands.add_parser("list", help="the shipped checkpoints")

@@ -62,10 +62,11 @@ class Forward:
 
     def project(self, layer: int, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """q, k after the encoding, and v, of a stream x [b, n, w]: each [b, h, n, c]."""
-        block, turn = self._block(layer), self.model.encoding.rotate
+        block, encoding = self._block(layer), self.model.encoding
         qkv = block.qkv(block.norm1(x)).unflatten(-1, (3, block.heads, -1))
         q, k, v = qkv.permute(2, 0, 3, 1, 4)
-        return turn(q, self.positions, self.length), turn(k, self.positions, self.length), v
+        q = encoding.rotate(q, self.positions, self.length)
+        return q, encoding.rotate_key(k, self.positions, self.length), v
 
     def attend(self, layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         """The model's own attention, as an `Attend`."""

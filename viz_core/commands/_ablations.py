@@ -115,7 +115,7 @@ def _rows(
     }
     end = model.encoding.longest
     if end is not None and length > end:
-        return [about | {"note": f"undefined past its {end:,} trained positions"}]
+        return [about | {"note": f"undefined past {model.encoding.limit}"}]
     # from the front: at every length, a place within the trained length holds the same tokens
     ids = [p.ids[: length + 1] for p in passages]
     varied = variants.vary(model, options.scaling or "", length)

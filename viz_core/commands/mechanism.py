@@ -122,7 +122,7 @@ def _rows(
     names = [*range(1, config.layers + 1), "all"]
     if end is not None and length > end:
         about |= dict.fromkeys([*MEASURES, "unseen_phases", "texts"])
-        about["note"] = f"undefined past its {end:,} trained positions"
+        about["note"] = f"undefined past {one.model.encoding.limit}"
         yield from ({**about, "layer": name} for name in names)
         done(length * count)
         return

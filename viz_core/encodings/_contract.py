@@ -88,20 +88,33 @@ class PositionEncoding(nn.Module):
         """The largest number of positions that has a value; None when there is no end."""
         return None
 
+    @property
+    def limit(self) -> str:
+        """What ends at `longest`, in words that follow "undefined past"."""
+        return f"its {self.longest:,} trained positions"
+
     def embed(self, x: Tensor, positions: Tensor) -> Tensor:
         """Token vectors [..., position, width] with position added, for `positions` [position]."""
         return x
 
     def rotate(self, x: Tensor, positions: Tensor, seen: int) -> Tensor:
-        """Queries or keys [..., head, position, channel] as they enter the dot product.
+        """Queries [..., head, position, channel] as they enter the dot product.
 
         `seen` is the number of positions that exist in the sequence so far (dynamic NTK).
         """
         return x
 
+    def rotate_key(self, x: Tensor, positions: Tensor, seen: int) -> Tensor:
+        """Keys as they enter the dot product; as queries, unless an encoding says otherwise."""
+        return self.rotate(x, positions, seen)
+
     def unrotate(self, x: Tensor, positions: Tensor, seen: int) -> Tensor:
         """What `rotate` was given, from what it returned."""
         return x
+
+    def unrotate_key(self, x: Tensor, positions: Tensor, seen: int) -> Tensor:
+        """What `rotate_key` was given, from what it returned."""
+        return self.unrotate(x, positions, seen)
 
     def bias(self, distance: Tensor) -> Tensor | None:
         """What is added to the logits at `distance` = query - key (any shape, >= 0, tokens).

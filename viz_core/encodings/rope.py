@@ -96,6 +96,10 @@ class RoPE(PositionEncoding):
         self.theta, self.layout = theta, layout
         self.scaling = Scaling(scaling, factor)
 
+    def plain(self, theta: float) -> Tensor:
+        """Radians per token of the pairs that turn [pair], at base `theta` and unscaled."""
+        return frequencies(self.rotary, theta)[0]
+
     def frequencies(self, seen: int) -> tuple[Tensor, float]:
         """(radians per token [pair], factor on cos and sin) when `seen` positions exist."""
         return frequencies(self.rotary, self.theta, self.scaling, self.geometry.length, seen)
@@ -121,16 +125,20 @@ class RoPE(PositionEncoding):
         [head, distance]; an exact part of the score, to which content adds the rest. Channels that
         don't turn add a constant.
         """
-        theta, factor = self.frequencies(int(distance.max()) + 1)
         query, key = query.double().cpu(), key.double().cpu()
         still = (query[..., self.rotary :] * key[..., self.rotary :]).sum(-1, keepdim=True)
         query, key = query[..., : self.rotary], key[..., : self.rotary]
         if self.layout == "interleaved":
             query, key = to_half(query), to_half(key)
         q, k = (torch.complex(*v.chunk(2, dim=-1)) for v in (query, key))
-        turn = torch.polar(torch.ones(()).double(), distance.double().cpu()[:, None] * theta)
-        kernel = torch.einsum("hp,dp->hd", q * k.conj(), turn).real
-        return (scale * (factor**2 * kernel + still)).float()
+        kernel = torch.einsum("hp,dp->hd", q * k.conj(), self._waves(distance)).real
+        return (scale * (kernel + still)).float()
+
+    def _waves(self, distance: Tensor) -> Tensor:
+        """factor^2 e^(i d theta_k): [distance, pair], complex, in double precision."""
+        theta, factor = self.frequencies(int(distance.max()) + 1)
+        size = torch.tensor(factor**2, dtype=torch.float64)
+        return torch.polar(size, distance.double().cpu()[:, None] * theta)
 
 
 ENCODING = Encoding(

@@ -137,10 +137,10 @@ def _undefined(checkpoint: Checkpoint, setting: str, length: int) -> str:
     if not isinstance(c, ModelConfig) or setting == "off":
         return ""  # of other people's models, only the weights tell
     with torch.device("meta"):
-        end = Transformer(c).encoding.longest
-    if end is None or length <= end:
+        encoding = Transformer(c).encoding
+    if encoding.longest is None or length <= encoding.longest:
         return ""
-    return f"{encodings.get(c.encoding).name} is undefined past its {end:,} trained positions."
+    return f"{encodings.get(c.encoding).name} is undefined past {encoding.limit}."
 
 
 def _key(

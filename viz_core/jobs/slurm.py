@@ -149,8 +149,9 @@ def _environment(work: Work, limits: Limits) -> list[str]:
     """What a worker must find as it is here, whatever the cluster makes of the rest."""
     root = Path(viz_core.__file__).resolve().parents[1]
     found = {"PYTHONPATH": str(root), "ATLAS_STORE": str(work.folder)}
-    if corpus := os.environ.get("ATLAS_CORPUS"):
-        found["ATLAS_CORPUS"] = str(Path(corpus).expanduser().resolve())
+    for name in ("ATLAS_CORPUS", "ATLAS_ENCODINGS"):
+        if folder := os.environ.get(name):
+            found[name] = str(Path(folder).expanduser().resolve())
     found["OMP_NUM_THREADS"] = str(limits.cpus)
     return [f"export {name}={shlex.quote(value)}" for name, value in found.items()]
 

@@ -116,7 +116,7 @@ def measure(
                 found = results[n, setting]
                 rows += _rows(Row(setting, protocol, n, source=source), found, base, members)
             else:
-                note = f"undefined past its {end:,} trained positions"
+                note = f"undefined past {model.encoding.limit}"
                 rows.append(
                     Row(setting, protocol, n, source=source, documents=len(members), note=note)
                 )

@@ -18,6 +18,7 @@ ACCENTS = {
     "nope": ("#6B6F76", "#A9AFB8"),
     "sinusoidal": ("#A8458A", "#DD8FC4"),
     "learned": ("#0B7A5E", "#4FC3A1"),
+    # found by search: far from the others for readers without one kind of cone, too
     "xpos": ("#1695D1", "#3C7D9C"),
     "prope": ("#35118B", "#C2CAFD"),
     "kerple": ("#4A0F52", "#BE14E0"),

@@ -23,7 +23,7 @@ class Use:
     share [head, pair] sums to 1 per head; `even` is each pair's, were all used alike. effective
     [head]: how many pairs, used alike, are as spread out (the exponential of the entropy). turns
     [pair] in training; incomplete [head]: the share of the pairs that never completed one, and
-    `incomplete_even` what it is for pairs used alike.
+    `incomplete_even` what it is for pairs used alike; NaN where the trained length is unknown.
     """
 
     share: Array
@@ -38,19 +38,19 @@ def use(query: Array, key: Array, theta: Array, length: int) -> Use:
     """Frequency use from the mean norms of each pair of channels in queries and keys.
 
     query, key [head, pair]: the means over positions of |q_k| and |k_k|; theta [pair], radians per
-    token; `length` the trained one. NaN for a head without any norm.
+    token; `length` the trained one, 0 if unknown. NaN for a head without any norm.
     """
     product = query * key
     total = product.sum(axis=1, keepdims=True)
     share = np.where(total > 0, product / np.where(total > 0, total, 1), np.nan)
     entropy = -(share * np.log(np.where(share > 0, share, 1))).sum(axis=1)
     turns = frequencies.turns(theta, length)
-    never = turns < 1
+    never, known = turns < 1, 1.0 if length else np.nan
     return Use(
         share,
         1 / share.shape[1],
         np.exp(entropy),
         turns,
-        share[:, never].sum(axis=1),
-        float(never.mean()),
+        known * share[:, never].sum(axis=1),
+        known * float(never.mean()),
     )

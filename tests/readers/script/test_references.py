@@ -104,7 +104,7 @@ def test_torchs_own_encoder(norm_first: bool, causal: bool, path: Path) -> None:
 
 
 @pytest.mark.parametrize("wrapper", ["", "_orig_mod."])
-@pytest.mark.parametrize("encoding", all_encodings())
+@pytest.mark.parametrize("encoding", sorted({*all_encodings()} - {"kerple"}))  # no names for it
 @torch.no_grad()
 def test_our_own_trainers_state_dict(encoding: str, wrapper: str, path: Path) -> None:
     made = Transformer(ModelConfig(encoding, 2, 4, 32, 40, 24, mlp=3))
