@@ -14,7 +14,7 @@ DEV := .venv/.dev-installed
 PEERS := .venv-peers/.installed
 SLURM := .venv/.slurm-installed
 
-.PHONY: help app test lint corpus checkpoints results gallery latex bench peers real slurm browser clean
+.PHONY: help app test lint corpus checkpoints results gallery latex bench load peers real slurm browser clean
 .DELETE_ON_ERROR:
 
 help:
@@ -27,6 +27,7 @@ help:
 	@echo "make gallery      docs/gallery: the figures for papers, from checkpoints and tables"
 	@echo "make latex        a paper per venue with our figures in it, set by a LaTeX that is installed"
 	@echo "make bench        what is fast, against whom, on this machine (a quarter of an hour)"
+	@echo "make load         25 people at once on one server, and whether each saw what is right (20 minutes)"
 	@echo "make real         tests on real checkpoints that packages ship (180 MB, ten minutes)"
 	@echo "make peers        other tools for make bench to measure, into .venv-peers"
 	@echo "make slurm        a sweep on a real Slurm of three nodes, one of which dies (as root on Debian)"
@@ -106,6 +107,10 @@ latex: $(DEV)
 # Writes docs/benchmarks.*; a small version that writes nothing: make bench ARGS=--quick
 bench: $(DEV)
 	$(PY) -m benchmarks $(ARGS)
+
+# Writes docs/reliability.*; a small version that writes nothing: make load ARGS=--quick
+load: $(DEV)
+	$(PY) -m benchmarks.load $(ARGS)
 
 # Real checkpoints that packages ship (180 MB), read, mapped and measured.
 real: $(DEV)

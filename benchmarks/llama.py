@@ -25,10 +25,8 @@ def llama(model: Transformer) -> LlamaForCausalLM:
     Raises UsageError unless its encoding is RoPE, half-split and unscaled.
     """
     c, encoding = model.config, model.encoding
-    if not isinstance(encoding, RoPE) or (encoding.layout, encoding.scaling.kind) != (
-        "half",
-        "none",
-    ):
+    known = c.encoding == "rope" and isinstance(encoding, RoPE)
+    if not known or (encoding.layout, encoding.scaling.kind) != ("half", "none"):
         raise UsageError(
             f"Expected RoPE, half-split and unscaled, as Llama has it; got {c.encoding} with "
             f"{c.parameters}. Choose another checkpoint."

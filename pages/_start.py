@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -14,8 +15,24 @@ from pages._server import logs
 async def lifespan(app: Any) -> AsyncIterator[None]:
     """Starts computing first views; who comes before they are done sees progress instead."""
     logs.start()
-    threading.Thread(target=_warm, name="first views", daemon=True).start()
+    threading.Thread(target=_ready, name="first views", daemon=True).start()
     yield
+
+
+def _ready() -> None:
+    _expire()
+    _warm()
+
+
+def _expire() -> None:
+    """Uploads whose hours ended while no server ran go, without waiting for a visitor."""
+    from pages._kit import uploads_room
+    from viz_core.errors import AtlasError
+
+    try:
+        uploads_room.uploads().expire(time.time())
+    except AtlasError as error:  # limits that can't be read: the page will say it too
+        logs.log.warning("Uploads were not looked through: %s", error)
 
 
 def _warm() -> None:

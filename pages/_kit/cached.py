@@ -325,14 +325,18 @@ def _tracer(
         found = traces().get(key)
         if found is None:
             loaded = variants.vary(model(checkpoint), setting, len(ids))
-            allowed.check_memory(loaded, len(ids))
+
+            def passed() -> Trace:
+                allowed.check_memory(loaded, len(ids))
+                return trace(loaded, ids, progress)
+
             try:
-                found = trace(loaded, ids, progress)
+                found = passed()
             except LengthError:  # what is kept may take the memory that this one needs
                 if not traces().held:
                     raise
                 traces().clear()
-                found = trace(loaded, ids, progress)
+                found = passed()
             traces().put(key, found, found.bytes)
         return found
 

@@ -12,6 +12,7 @@ from typing import BinaryIO
 from streamlit.delta_generator import DeltaGenerator
 
 from pages._kit import uploads_known, uploads_room
+from pages._kit.line import Line
 from viz_core import readers
 from viz_core.errors import AtlasError
 from viz_core.progress import Progress
@@ -20,6 +21,7 @@ from viz_core.readers.intake.words import listed
 
 PIECE = 1 << 20  # bytes
 PAUSE = 1 / 8  # seconds between two writes to the page
+checking = Line()  # one upload at a time: a check reads all of it, and may convert it in memory
 
 
 @dataclass(frozen=True)
@@ -66,9 +68,10 @@ def take(files: Sequence[File], place: DeltaGenerator) -> Upload:
         upload = incoming.finish()
     if admitted(upload.admitted) is None:
         try:
-            found = admit(
-                upload.paths, upload.admitted, room.limits, _bar(place, "Checking the files")
-            )
+            with checking.turn(lambda before: _stands(place, before)):
+                found = admit(
+                    upload.paths, upload.admitted, room.limits, _bar(place, "Checking the files")
+                )
             readers.describe(uploads_known.place(found))
         except BaseException:  # a rerun in the midst of it, too
             room.remove(owner, upload.id)
@@ -82,6 +85,11 @@ def _watched(file: File, before: int, total: int, show: Progress) -> Iterator[by
         before += len(piece)
         yield piece
         show(before / total)
+
+
+def _stands(place: DeltaGenerator, before: int) -> None:
+    """Says in `place` that other uploads are checked first; who leaves the page leaves the line."""
+    place.progress(0.0, f"Waiting to check the files: {before:,} before you")
 
 
 def _bar(place: DeltaGenerator, what: str) -> Progress:

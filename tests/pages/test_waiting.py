@@ -68,6 +68,22 @@ def test_time_left_is_by_what_is_done_of_this_work(place: Place, clock: SimpleNa
     ]
 
 
+def test_who_stands_in_line_sees_their_place_and_its_time_is_not_counted_as_work(
+    place: Place, clock: SimpleNamespace
+) -> None:
+    report = Waiting(place, clock=lambda: clock.now).watch("RoPE")
+    for before in (12, 1):
+        clock.now += 50.0
+        report.stands(before)
+    clock.now += 9.0
+    report(0.43)
+    assert place.written == [
+        (0.0, "Waiting to compute RoPE: 12 before you"),
+        (0.0, "Waiting to compute RoPE: 1 before you"),
+        (0.43, "Computing RoPE: 43 %, about 12 s left"),
+    ]
+
+
 @pytest.mark.parametrize(
     ("done", "seconds", "words"),
     [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from viz_core import catalogue, results, series, texts
+from viz_core import catalogue, results, series, texts, variants
 from viz_core.catalogue import Checkpoint
 from viz_core.export.provenance import Source
 from viz_core.plates import _gathered, _places
@@ -39,10 +39,16 @@ def sitters(options: Options, progress: Progress) -> list[Sitter]:
     names = options["checkpoints"]
     settings = _places.each(options["scaling"], len(names), "scaling")
     shipped = results.portraits().values()
-    found = []
-    for i, (name, word) in enumerate(zip(names, settings, strict=True)):
+    asked_for = []
+    for name, word in zip(names, settings, strict=True):
         checkpoint, setting = catalogue.find(name), _places.setting(word)
         length = options["length"] or checkpoint.config.length
+        variants.parameters(
+            checkpoint.config.encoding, setting, length, checkpoint.config.length
+        )  # raises before any text is read
+        asked_for.append((checkpoint, setting, length))
+    found = []
+    for i, (checkpoint, setting, length) in enumerate(asked_for):
         here = within(progress, i / len(names), (i + 1) / len(names))
         asked = options["text"], length, options["texts"]
         like = _gathered.portrait(checkpoint, *asked, shipped, here, setting)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from viz_core import texts
 from viz_core.figures import decay_curves
 from viz_core.plates import _gathered, _maps, _places
@@ -17,16 +19,13 @@ def draw(options: Options, progress: Progress) -> Plot:
     shown = _places.places(options)
     first = shown[0].checkpoint
     length = options["length"] or first.config.length
+    focused = [_heads(place, options["heads"]) for place in shown]  # before any text is read
     sides = []
-    for i, place in enumerate(shown):
+    for i, (place, others) in enumerate(zip(shown, focused, strict=True)):
         config = place.checkpoint.config
         some = _gathered.passages(options["text"], length, options["texts"], place.checkpoint)
         here = within(progress, i / len(shown), (i + 1) / len(shown))
         found, law = _maps.curve(place.checkpoint, some, place.layer, here, place.setting)
-        others = [
-            _places.head(place.checkpoint, place.layer + 1, head)[1]
-            for head in options["heads"] or range(1, config.heads + 1)
-        ]
         sides.append(
             decay_curves.Side(
                 curve=found,
@@ -35,7 +34,7 @@ def draw(options: Options, progress: Progress) -> Plot:
                 title=place.title,
                 encoding=config.encoding,
                 trained_length=config.length,
-                shown=tuple(others),
+                shown=others,
             )
         )
     spec = decay_curves.build(sides, options["x_scale"] == "log")
@@ -46,6 +45,12 @@ def draw(options: Options, progress: Progress) -> Plot:
         "heads": [place.head + 1 for place in shown],
     }
     return Plot(spec, tuple(dict.fromkeys(sources)), facts)
+
+
+def _heads(place: _places.Place, wanted: Sequence[int] | None) -> tuple[int, ...]:
+    """The heads of its layer that are drawn, from 0: those `wanted` (from 1), or all of them."""
+    every = wanted or range(1, place.checkpoint.config.heads + 1)
+    return tuple(_places.head(place.checkpoint, place.layer + 1, head)[1] for head in every)
 
 
 PLATE = Plate(

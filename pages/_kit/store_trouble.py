@@ -1,0 +1,16 @@
+"""What a person is told where the server can't keep its results; its owner reads why in the log."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages._kit import cached
+
+
+def show() -> None:
+    """A line below the page, while the last result could not be stored; else nothing."""
+    if cached.store().trouble:
+        st.caption(
+            "This server can't store results at the moment. What you see is right; others who ask "
+            "for it may wait for it again."
+        )
