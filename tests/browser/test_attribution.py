@@ -18,16 +18,18 @@ def patience(page: Page) -> None:
     expect.set_options(timeout=READY)
 
 
+def title(page: Page, text: str) -> Locator:
+    return page.locator(".js-plotly-plot .gtitle", has_text=text).first
+
+
 def opened(page: Page, server: str, query: str = SHORT) -> Locator:
-    """The tokens of the text, once they are there."""
+    """The tokens of the text, once all of the page is there: a redraw would undo a hover."""
     page.goto(f"{server}/attribution?{query}")
     tokens = page.locator(TOKEN)
     expect(tokens.first).to_be_visible()
+    expect(title(page, "Loss against reach · far")).to_be_visible()
+    expect(page.get_by_test_id("stStatusWidget")).to_have_count(0)
     return tokens
-
-
-def title(page: Page, text: str) -> Locator:
-    return page.locator(".js-plotly-plot .gtitle", has_text=text).first
 
 
 def test_text_maps_profiles_heads_and_reach_stand_on_one_page(server: str, page: Page) -> None:
