@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import streamlit as st
 
 from pages._kit import (
@@ -19,7 +17,7 @@ from pages._kit import (
 )
 from pages._kit.attrib_question import Question
 from pages._kit.attrib_state import AttributionState
-from pages._kit.page import Page
+from pages._kit.page import Page, section
 from viz_core import texts
 from viz_core.catalogue import Checkpoint
 from viz_core.errors import AtlasError
@@ -72,12 +70,12 @@ def main() -> None:
     chosen = shipped[st.session_state.attrib_checkpoint]
     text = _text(chosen)
     if text is not None:
-        _section(_explained, chosen, text)
+        section(_explained, chosen, text)
         st.divider()
         attrib_controls.losses(chosen.config.length)
         state = attrib_controls.state()
-        _section(attrib_worth.importance, state, chosen, text)
-        _section(attrib_worth.reach, attrib_controls.state(), chosen, text)
+        section(attrib_worth.importance, state, chosen, text)
+        section(attrib_worth.reach, attrib_controls.state(), chosen, text)
     _remember()
 
 
@@ -111,8 +109,8 @@ def _explained(chosen: Checkpoint, text: Passage) -> None:
     wanted = attrib_wait.wanted(asked, state)
     st.caption(attrib_wait.estimate(asked, state))
     if attrib_wait.agreed(wanted, pressed, attrib_wait.easy(asked, state)):
-        _section(attrib_tokens.show, asked, state)
-        _section(attrib_maps.show, asked, state)
+        section(attrib_tokens.show, asked, state)
+        section(attrib_maps.show, asked, state)
     elif attrib_wait.cancelled(wanted):
         st.info("Cancelled. Press Compute to start again.")
     else:
@@ -130,14 +128,6 @@ def _unknown(state: AttributionState, shipped: dict[str, Checkpoint]) -> list[st
         for name, names in known.items()
         if getattr(state, name) not in names
     ]
-
-
-def _section(show: Callable[..., None], *values: object) -> None:
-    """One part of the page; what stands in its way is a sentence in its place."""
-    try:
-        show(*values)
-    except AtlasError as error:
-        st.error(str(error))
 
 
 def _remember() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import streamlit as st
 
@@ -21,7 +21,7 @@ from pages._kit import (
     portray_what_if,
     tables,
 )
-from pages._kit.page import Page
+from pages._kit.page import Page, section
 from pages._kit.portray import Sitter
 from pages._kit.portray_state import DecayState
 from pages._kit.waiting import Waiting
@@ -74,30 +74,30 @@ def main() -> None:
         _sections(sitters, shipped)
     _remember()
     if shipped:
-        _section(portray_what_if.show, shipped)
+        section(portray_what_if.show, shipped)
     if sitters:
-        _section(portray_kinds.shift, sitters)
-        _section(_numbers, sitters)
+        section(portray_kinds.shift, sitters)
+        section(_numbers, sitters)
     _remember()  # the controls of the comparison too
 
 
 def _sections(sitters: Sequence[Sitter], shipped: dict[str, Checkpoint]) -> None:
-    _section(portray_claims.show, sitters)
+    section(portray_claims.show, sitters)
     first = sitters[0].portrait
     portray_controls.estimator(portray.false_slope(first), first.length)
     layers, heads = portray_curves.grid(sitters)
     many = layers * heads > portray_curves.MOST  # then the layer is chosen before curves, too
     place = portray_controls.place(layers, heads) if many else (0, 0)
-    _section(portray_curves.curves, sitters)
-    _section(portray_curves.scatter, sitters)
+    section(portray_curves.curves, sitters)
+    section(portray_curves.scatter, sitters)
     place = place if many else portray_controls.place(layers, heads)
-    _section(portray_stairs.across, sitters, place[0])
-    _section(portray_stairs.within, sitters, place)
-    _section(portray_ripples.swings, sitters, place)
+    section(portray_stairs.across, sitters, place[0])
+    section(portray_stairs.within, sitters, place)
+    section(portray_ripples.swings, sitters, place)
     if rotating := [one for one in sitters if len(one.portrait.theta)]:
-        _section(portray_ripples.rotation, rotating, shipped.get(rotating[0].id), place)
-    _section(portray_kinds.sorted_heads, sitters)
-    _section(portray_kinds.shares, sitters)
+        section(portray_ripples.rotation, rotating, shipped.get(rotating[0].id), place)
+    section(portray_kinds.sorted_heads, sitters)
+    section(portray_kinds.shares, sitters)
 
 
 def _sitters(shipped: dict[str, Checkpoint], pressed: bool) -> list[Sitter]:
@@ -201,14 +201,6 @@ def _numbers(sitters: Sequence[Sitter]) -> None:
     st.subheader("All numbers", anchor=False)
     title = "Every statistic of every head, with its null"
     tables.numbers(portray.table(sitters), "decay_signatures", title)
-
-
-def _section(show: Callable[..., None], *values: object) -> None:
-    """One part of the page; what stands in its way is a sentence in its place."""
-    try:
-        show(*values)
-    except AtlasError as error:
-        st.error(str(error))
 
 
 def _remember() -> None:

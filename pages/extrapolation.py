@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pandas as pd
 import streamlit as st
 
@@ -20,7 +18,7 @@ from pages._kit import (
     tables,
 )
 from pages._kit.lab_state import LabState
-from pages._kit.page import Page
+from pages._kit.page import Page, section
 from pages._kit.reports import reports
 from viz_core.catalogue import Checkpoint
 from viz_core.errors import AtlasError
@@ -59,19 +57,19 @@ def main() -> None:
         st.warning(sentence)
     st.markdown(_about(cached.shipped()[0]))
     lab_controls.shared(known)
-    _section(by_length, table)
-    _section(scalings, table)
+    section(by_length, table)
+    section(scalings, table)
     mine = st.container()  # filled last: what stands below it does not wait for it
     if st.session_state.lab_protocol != POSITIONS:
-        _section(by_position, table)
-    _section(lab_context.others, table)
-    _section(lab_context.training, cached.shipped()[0])
-    _section(lab_context.gate)
-    _section(lab_context.costs)
-    _section(lab_context.why)
+        section(by_position, table)
+    section(lab_context.others, table)
+    section(lab_context.training, cached.shipped()[0])
+    section(lab_context.gate)
+    section(lab_context.costs)
+    section(lab_context.why)
     _remember()
     with mine:
-        _section(lab_live.show, shipped)
+        section(lab_live.show, shipped)
     _remember()  # its controls too
 
 
@@ -96,14 +94,6 @@ def _about(shipped: dict[str, Checkpoint]) -> str:
         "on every page. Which tokens are scored, and with how much context, changes the answer: "
         "each chart names its protocol and holds one alone."
     )
-
-
-def _section(show: Callable[..., None], *values: object) -> None:
-    """One part of the page; what stands in its way is a sentence in its place."""
-    try:
-        show(*values)
-    except AtlasError as error:
-        st.error(str(error))
 
 
 def _remember() -> None:

@@ -1,6 +1,11 @@
-"""What a page says about itself."""
+"""What a page says about itself, and how its parts stand on their own."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+
+import streamlit as st
+
+from viz_core.errors import AtlasError
 
 
 @dataclass(frozen=True)
@@ -11,3 +16,11 @@ class Page:
     icon: str
     order: int
     about: str
+
+
+def section(show: Callable[..., None], *values: object) -> None:
+    """One part of a page; what stands in its way is a sentence in its place."""
+    try:
+        show(*values)
+    except AtlasError as error:
+        st.error(str(error))
