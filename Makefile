@@ -14,13 +14,14 @@ DEV := .venv/.dev-installed
 PEERS := .venv-peers/.installed
 SLURM := .venv/.slurm-installed
 
-.PHONY: help app test lint corpus checkpoints results gallery latex bench load peers real slurm browser clean
+.PHONY: help app test lint words corpus checkpoints results gallery latex bench load peers real slurm browser clean
 .DELETE_ON_ERROR:
 
 help:
 	@echo "make app          install what is missing and open the app"
 	@echo "make test         lint, then every test, browser tests included"
 	@echo "make lint         ruff, mypy, and who may import whom"
+	@echo "make words        gather the words of the interface for translators, into viz_core/words"
 	@echo "make corpus       the training text, into corpus/"
 	@echo "make checkpoints  train the shipped checkpoints that are missing ($(ENCODINGS))"
 	@echo "make results      the shipped tables of losses and more, from the checkpoints (an hour)"
@@ -44,6 +45,14 @@ lint: $(DEV)
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy
 	.venv/bin/lint-imports --no-logo
+
+# What say() and mark() hold, into the list of all words and into each language's file.
+BABEL := .venv/bin/pybabel -q
+words: $(DEV)
+	$(BABEL) extract --keyword say --keyword mark --no-default-keywords --ignore-dirs ".*" --add-location file --omit-header \
+	    --sort-by-file --output viz_core/words/words.pot pages viz_core
+	$(BABEL) update --input viz_core/words/words.pot --output-file viz_core/words/zh.po --locale zh \
+	    --no-fuzzy-matching --ignore-obsolete --omit-header
 
 corpus: $(APP)
 	$(PY) -m viz_core corpus

@@ -14,6 +14,7 @@ from pages._kit import (
     attrib_wait,
     attrib_worth,
     cached,
+    language,
 )
 from pages._kit.attrib_question import Question
 from pages._kit.attrib_state import AttributionState
@@ -52,8 +53,8 @@ def main() -> None:
         return
     if "attrib_checkpoint" not in st.session_state:  # a first visit, or back from another page
         asked, wrong = st.session_state.get("attribution", AttributionState()), list[str]()
-        if st.query_params:
-            asked, wrong = attrib_state.decoded(st.query_params)
+        if asked_for := language.asked():
+            asked, wrong = attrib_state.decoded(asked_for)
             wrong += _unknown(asked, shipped)
         st.session_state.attrib_wrong = wrong
         attrib_controls.seed(asked)
@@ -133,7 +134,7 @@ def _unknown(state: AttributionState, shipped: dict[str, Checkpoint]) -> list[st
 def _remember() -> None:
     """The state into the address, and into the session for when the page is opened again."""
     st.session_state.attribution = attrib_controls.state()
-    st.query_params.from_dict(st.session_state.attribution.encoded())
+    language.publish(st.session_state.attribution.encoded())
 
 
 if __name__ == "__main__":

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages._kit import cached, comparison, controls, session, zoom
+from pages._kit import cached, comparison, controls, language, session, zoom
 from pages._kit.page import Page
 from pages._kit.session import CompareState, SideState
 from viz_core import catalogue, texts, trace
 from viz_core.errors import AtlasError, LengthError
+from viz_core.words import mark, say
 
 PAGE = Page(
-    title="Compare",
+    title=mark("Compare"),
     icon=":material/compare:",
     order=0,
-    about="Attention maps of trained checkpoints side by side, and attention by distance.",
+    about=mark("Attention maps of trained checkpoints side by side, and attention by distance."),
 )
 FIRST = (("alibi", 1, 4), ("rope", 1, 0))  # the maps that a new visitor sees
 
@@ -48,8 +49,8 @@ def main() -> None:
         return
     if "length" not in st.session_state:  # the address counts once; then the widgets do
         asked, wrong = st.session_state.get("compare", default(shipped)), []
-        if st.query_params:  # none where one comes back from another page
-            asked, wrong = session.decoded(st.query_params, default(shipped))
+        if asked_for := language.asked():  # none where one comes back from another page
+            asked, wrong = session.decoded(asked_for, default(shipped))
         wrong += [
             f"Expected a checkpoint among {', '.join(shipped)}; the address names "
             f"{s.checkpoint[:40]!r}, so another is shown."
@@ -84,7 +85,7 @@ def main() -> None:
         st.error(str(error))
         if error.largest:
             st.button(
-                f"Use {error.largest:,} tokens",
+                say("Use {length:,} tokens", length=error.largest),
                 on_click=st.session_state.update,
                 args=({"length": error.largest},),
             )

@@ -9,6 +9,7 @@ import streamlit as st
 from pages._kit import (
     cached,
     lab,
+    language,
     portray,
     portray_claims,
     portray_controls,
@@ -50,8 +51,8 @@ def main() -> None:
         st.error(sentence)
     if "decay_source" not in st.session_state:  # a first visit, or back from another page
         asked, wrong = st.session_state.get("decay", DecayState()), list[str]()
-        if st.query_params:
-            asked, wrong = portray_state.decoded(st.query_params)
+        if asked_for := language.asked():
+            asked, wrong = portray_state.decoded(asked_for)
             wrong += _unknown(asked, shipped)
         st.session_state.decay_wrong = wrong
         portray_controls.seed(asked)
@@ -206,7 +207,7 @@ def _numbers(sitters: Sequence[Sitter]) -> None:
 def _remember() -> None:
     """The state into the address, and into the session for when the page is opened again."""
     st.session_state.decay = portray_controls.state()
-    st.query_params.from_dict(st.session_state.decay.encoded())
+    language.publish(st.session_state.decay.encoded())
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages._kit import atlas, atlas_controls, atlas_state, atlas_views
+from pages._kit import atlas, atlas_controls, atlas_state, atlas_views, language
 from pages._kit.atlas_state import AtlasState
 from pages._kit.page import Page
 from viz_core.errors import AtlasError
@@ -21,8 +21,8 @@ def main() -> None:
     st.title("Encodings", anchor=False)
     if "atlas_count" not in st.session_state:  # a first visit, or back from another page
         asked, wrong = st.session_state.get("atlas", AtlasState()), []
-        if st.query_params:
-            asked, wrong = atlas_state.decoded(st.query_params)
+        if asked_for := language.asked():
+            asked, wrong = atlas_state.decoded(asked_for)
         st.session_state.atlas_wrong = wrong
         atlas_controls.seed(asked)
     atlas_controls.keep()
@@ -41,7 +41,7 @@ def main() -> None:
     atlas_controls.cut()
     state = atlas_controls.state()
     st.session_state.atlas = state
-    st.query_params.from_dict(state.encoded())
+    language.publish(state.encoded())
     sides = []
     for side, column in zip(state.sides, columns, strict=True):
         with column:

@@ -15,6 +15,7 @@ from pages._kit import (
     lab_controls,
     lab_live,
     lab_state,
+    language,
     tables,
 )
 from pages._kit.lab_state import LabState
@@ -47,8 +48,8 @@ def main() -> None:
     known = sorted(set(table.text)) if len(table) else []
     if "lab_protocol" not in st.session_state:  # a first visit, or back from another page
         asked, wrong = st.session_state.get("lab", LabState()), []
-        if st.query_params:
-            asked, wrong = lab_state.decoded(st.query_params)
+        if asked_for := language.asked():
+            asked, wrong = lab_state.decoded(asked_for)
             wrong += _unknown({"text": known, "report": list(reports()), "live": list(shipped)})
         st.session_state.lab_wrong = wrong
         lab_controls.seed(asked)
@@ -99,7 +100,7 @@ def _about(shipped: dict[str, Checkpoint]) -> str:
 def _remember() -> None:
     """The state into the address, and into the session for when the page is opened again."""
     st.session_state.lab = lab_controls.state()
-    st.query_params.from_dict(st.session_state.lab.encoded())
+    language.publish(st.session_state.lab.encoded())
 
 
 def by_length(table: pd.DataFrame) -> None:

@@ -6,6 +6,7 @@ import streamlit as st
 
 from pages._kit import (
     cached,
+    language,
     tray_leave,
     tray_list,
     tray_preview,
@@ -52,7 +53,7 @@ def main() -> None:
     else:
         _empty()
         tray_ready.show(shipped)
-    st.query_params.from_dict(tray_state.tray().to_query())
+    language.publish(tray_state.tray().to_query())
 
 
 def _opened() -> str:
@@ -60,7 +61,7 @@ def _opened() -> str:
     if "pins" not in st.query_params:
         return ""
     try:
-        tray_state.put(Tray.from_query(st.query_params.to_dict()))
+        tray_state.put(Tray.from_query(language.asked()))
     except AtlasError as error:
         return str(error)
     return ""

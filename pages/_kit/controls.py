@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages._kit import lab, zoom
+from pages._kit import lab, language, zoom
 from pages._kit.session import MOST_SIDES, POOLINGS, CompareState, SideState
 from viz_core import texts
 from viz_core.catalogue import Checkpoint
@@ -204,4 +204,4 @@ def state(sides: list[SideState]) -> CompareState:
 def publish(state: CompareState) -> None:
     """Puts `state` into the address, and where the page finds it when one comes back to it."""
     st.session_state.compare = state
-    st.query_params.from_dict(state.encoded())
+    language.publish(state.encoded())

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 import streamlit as st
 
+from pages._kit import language
 from viz_core.plates.tray import MOST, Pin, Tray
 
 
@@ -50,7 +51,7 @@ def toggle(pin: Pin, page: str = "") -> None:
         return
     put(replace(now, pins=(*now.pins, pin)))
     if page:
-        here = Origin(page, tuple(st.query_params.to_dict().items()))
+        here = Origin(page, tuple(language.asked().items()))
         kept: dict[str, Origin] = st.session_state.get("tray_origins", {})
         st.session_state.tray_origins = {**kept, pin.word(): here}
 
