@@ -13,8 +13,9 @@ APP := .venv/.app-installed
 DEV := .venv/.dev-installed
 PEERS := .venv-peers/.installed
 SLURM := .venv/.slurm-installed
+DOCS := .venv-docs/.installed
 
-.PHONY: help app test lint words corpus checkpoints results gallery latex bench load peers real slurm browser clean
+.PHONY: help app test lint words corpus checkpoints results gallery latex bench load peers real slurm docs browser clean
 .DELETE_ON_ERROR:
 
 help:
@@ -32,6 +33,7 @@ help:
 	@echo "make real         tests on real checkpoints that packages ship (180 MB, ten minutes)"
 	@echo "make peers        other tools for make bench to measure, into .venv-peers"
 	@echo "make slurm        a sweep on a real Slurm of three nodes, one of which dies (as root on Debian)"
+	@echo "make docs         the docs as a site that needs no network, into site/"
 	@echo "make clean        remove caches and test results (.venv, corpus and checkpoints stay)"
 
 app: $(APP)
@@ -139,6 +141,11 @@ slurm: $(SLURM)
 	    exit 1; fi
 	ATLAS_SLURM=1 $(PY) -m pytest tests/slurm $(ARGS)
 
+# Fails on a link to nothing.
+docs: $(DOCS)
+	NO_MKDOCS_2_WARNING=1 .venv-docs/bin/python -m mkdocs build --strict
+	@echo "Open site/index.html; to search it too: python -m http.server -d site"
+
 clean:
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache test-results
 	find . -name __pycache__ -not -path './.venv*/*' -prune -exec rm -rf {} +
@@ -168,20 +175,37 @@ $(PEERS): benchmarks/requirements-peers.txt constraints.txt $(APP)
 	    --constraint constraints.txt -r benchmarks/requirements-peers.txt
 	@touch $@
 
+$(DOCS): requirements-docs.txt constraints.txt
+	@test -n "$(PYTHON)" || { echo "Expected Python 3.11 or newer; found none." >&2; exit 1; }
+	@echo "Installing what makes the docs into .venv-docs."
+	@$(PYTHON) -m venv --clear .venv-docs
+	@.venv-docs/bin/python -m pip --disable-pip-version-check install --quiet \
+	    --constraint constraints.txt -r requirements-docs.txt
+	@touch $@
+
 $(SLURM): requirements-slurm.txt $(DEV)
 	@$(PIP) -r requirements-slurm.txt
 	@touch $@
 
 # The browser tests take an installed Chromium or Chrome, else Playwright's own. Without any they
-# skip (and fail where the variable CI is set).
+# skip (and fail where the variable CI is set). Figures in Chinese take an installed font; without
+# one their tests skip.
+LETTERS := from viz_core.render.paper import letters; letters.faces("zh")
 browser: $(DEV)
-	@for name in chromium chromium-browser google-chrome google-chrome-stable; do \
-	    command -v $$name >/dev/null && exit 0; done; \
+	@wanted=chromium; \
+	for name in chromium chromium-browser google-chrome google-chrome-stable; do \
+	    command -v $$name >/dev/null && wanted=; done; \
+	$(PY) -c '$(LETTERS)' 2>/dev/null || wanted="$$wanted fonts-wqy-microhei"; \
+	if [ -z "$$wanted" ]; then exit 0; fi; \
 	if [ "$$(id -u)" = 0 ] && grep -qsx 'ID=debian' /etc/os-release; then \
-	    echo "Installing Chromium for the browser tests."; \
+	    echo "Installing for the tests:" $$wanted; \
 	    export DEBIAN_FRONTEND=noninteractive; \
-	    apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null; \
+	    apt-get update -qq && apt-get install -y -qq --no-install-recommends $$wanted >/dev/null; \
 	else \
-	    echo "No Chromium or Chrome on the PATH: install one, or Playwright's own with" \
-	        "'$(PY) -m playwright install chromium'; browser tests skip if there is none."; \
+	    case "$$wanted" in *chromium*) \
+	        echo "No Chromium or Chrome on the PATH: install one, or Playwright's own with" \
+	            "'$(PY) -m playwright install chromium'; browser tests skip if there is none.";; esac; \
+	    case "$$wanted" in *fonts*) \
+	        echo "No font with Chinese letters: install one, such as fonts-wqy-microhei or Noto Sans" \
+	            "SC; tests of figures in Chinese skip if there is none.";; esac; \
 	fi
