@@ -16,6 +16,7 @@ from viz_core.errors import LengthError
 from viz_core.progress import Progress, ignore
 from viz_core.trace import Trace
 from viz_core.types import SINK, Kind, Pooling, Range, Window
+from viz_core.words import mark, say
 
 
 def place(
@@ -27,12 +28,19 @@ def place(
     pixel, an empty range or one outside the text.
     """
     if pixels < 1:
-        raise LengthError(f"Expected at least 1 pixel; got {pixels}.")
-    for name, (a, b) in (("rows", rows or (0, length)), ("columns", columns or (0, length))):
+        raise LengthError(say("Expected at least 1 pixel; got {pixels}.", pixels=pixels))
+    sides = ((mark("rows"), rows or (0, length)), (mark("columns"), columns or (0, length)))
+    for name, (a, b) in sides:
         if not 0 <= a < b <= length:
             raise LengthError(
-                f"Expected {name} between 0 and {length:,} with the first below the last; "
-                f"got {a:,} to {b:,}."
+                say(
+                    "Expected {name} between 0 and {length:,} with the first below the last; got "
+                    "{first:,} to {last:,}.",
+                    name=say(name),
+                    length=length,
+                    first=a,
+                    last=b,
+                )
             )
     rows, columns = rows or (0, length), columns or (0, length)
     return rows, columns, math.ceil(max(rows[1] - rows[0], columns[1] - columns[0]) / pixels)

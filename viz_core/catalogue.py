@@ -20,6 +20,7 @@ from viz_core.errors import AtlasError, DamagedCheckpoint, UnknownName
 from viz_core.readers import intake, native
 from viz_core.readers.description import Description
 from viz_core.subject import Sizes, Subject
+from viz_core.words import mark, say
 
 SHIPPED = Path(__file__).parents[1] / "checkpoints"
 TOKENIZER = SHIPPED / "tokenizer.json"
@@ -76,9 +77,15 @@ class Checkpoint:
         other = size != wanted if ours else size > wanted  # embeddings may be padded
         if other or trained_with not in (None, native.sha256(path)):
             raise AtlasError(
-                f"Expected the tokenizer of {wanted:,} pieces that {self.id} was trained with; "
-                f"{path.name} is another one, of {size:,}. Put the right tokenizer.json beside the "
-                "checkpoint."
+                say(
+                    "Expected the tokenizer of {pieces:,} pieces that {checkpoint} was trained "
+                    "with; {file} is another one, of {size:,}. Put the right tokenizer.json "
+                    "beside the checkpoint.",
+                    pieces=wanted,
+                    checkpoint=self.id,
+                    file=path.name,
+                    size=size,
+                )
             )
         return pieces
 
@@ -140,7 +147,13 @@ def scan(folder: Path = SHIPPED) -> tuple[dict[str, Checkpoint], list[str]]:
         try:
             found[path.parent.name] = Checkpoint(path.parent.name, readers.describe(path))
         except DamagedCheckpoint as error:
-            damaged.append(f"Checkpoint {path.parent.name} is left out. {error}")
+            damaged.append(
+                say(
+                    "Checkpoint {checkpoint} is left out. {error}",
+                    checkpoint=path.parent.name,
+                    error=error,
+                )
+            )
     return found, damaged
 
 
@@ -156,7 +169,7 @@ def find(name: str, folder: Path = SHIPPED) -> Checkpoint:
         return Checkpoint(name, readers.describe(known[name]))
     where, _, asked = name.partition("?")
     if not (Path(where).suffix in _SUFFIXES or "/" in where or _is_folder(where)):
-        raise UnknownName("a checkpoint", name, [*known, "the path of a checkpoint"])
+        raise UnknownName(mark("a checkpoint"), name, [*known, say("the path of a checkpoint")])
     answers = dict(parse_qsl(asked, keep_blank_values=True))
     path = Path(where)
     marks = _marks(path)
@@ -173,7 +186,7 @@ def _marks(path: Path) -> list[tuple[str, int, int]]:
     except (OSError, ValueError):  # no such file, a name too long to be one, or a zero in it
         marks = []
     if not any(Path(name).suffix in _SUFFIXES for name, _, _ in marks):
-        raise AtlasError(f"Expected a checkpoint file at {path}; there is none.")
+        raise AtlasError(say("Expected a checkpoint file at {path}; there is none.", path=path))
     return marks
 
 

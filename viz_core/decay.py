@@ -23,6 +23,7 @@ from viz_core.progress import Progress, ignore
 from viz_core.subject import LayerTrace, Scores
 from viz_core.trace import Trace
 from viz_core.types import SINK, Curve
+from viz_core.words import say
 
 FLOOR = 200  # pairs below which a distance is not shown
 ROWS = 64  # queries in a block of a profile
@@ -278,8 +279,13 @@ def _late(trace: Trace, layer: int, sink: int) -> tuple[Tensor, Tensor, Tensor]:
     later keys."""
     if trace.length < sink + 2:
         raise LengthError(
-            f"Expected at least {sink + 2} tokens for a curve without the first {sink} keys; "
-            f"got {trace.length}."
+            say(
+                "Expected at least {least} tokens for a curve without the first {sink} keys; got "
+                "{length}.",
+                least=sink + 2,
+                sink=sink,
+                length=trace.length,
+            )
         )
     q, k, _ = trace.take(layer)
     place = torch.device("cpu") if q.device.type == "mps" else q.device  # MPS has no float64

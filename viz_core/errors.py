@@ -1,4 +1,9 @@
-"""Errors that a person may see, in one sentence each: what was expected, what came, what to do."""
+"""Errors that a person may see, in one sentence each: what was expected, what came, what to do.
+
+The sentence is in the language spoken where the error is raised.
+"""
+
+from viz_core.words import say
 
 
 class AtlasError(Exception):
@@ -14,10 +19,14 @@ class UsageError(AtlasError):
 
 
 class UnknownName(UsageError):
-    """A name that isn't among the known ones."""
+    """A name that isn't among the known ones.
+
+    `what` is a phrase with its article, such as "an encoding": marked, or said already.
+    """
 
     def __init__(self, what: str, name: object, known: list[str]) -> None:
-        super().__init__(f"Expected {what} among {', '.join(known)}; got {str(name)!r}.")
+        facts = {"what": say(what), "known": ", ".join(known), "name": str(name)}
+        super().__init__(say("Expected {what} among {known}; got {name!r}.", **facts))
 
 
 class LengthError(UsageError):

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from viz_core.errors import AtlasError
+from viz_core.words import say
 
 
 def store_folder() -> Path:
@@ -31,7 +32,9 @@ class Journal(MutableMapping[str, dict[str, Any]]):
         try:
             text = path.read_bytes() if path.exists() else b""
         except OSError as error:
-            raise AtlasError(f"Could not read {path} ({error.strerror}).") from None
+            raise AtlasError(
+                say("Could not read {path} ({error}).", path=path, error=error.strerror)
+            ) from None
         self._whole = text == b"" or text.endswith(b"\n")
         for line in text.splitlines():
             try:
@@ -58,7 +61,9 @@ class Journal(MutableMapping[str, dict[str, Any]]):
             finally:
                 os.close(file)
         except OSError as error:
-            raise AtlasError(f"Could not write {self.path} ({error.strerror}).") from None
+            raise AtlasError(
+                say("Could not write {path} ({error}).", path=self.path, error=error.strerror)
+            ) from None
         self._records[key] = record
 
     def __delitem__(self, key: str) -> None:

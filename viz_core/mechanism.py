@@ -21,6 +21,7 @@ from viz_core.encodings.rope import RoPE
 from viz_core.errors import LengthError
 from viz_core.trace import Trace
 from viz_core.types import SINK
+from viz_core.words import say
 
 ROWS = 256  # last queries that are looked at
 
@@ -54,7 +55,7 @@ def measure(
     `progress(done)` is called with 0 .. 1 and may raise, to cancel. LengthError for no rows.
     """
     if rows < 1:
-        raise LengthError(f"Expected at least 1 row of queries; got {rows}.")
+        raise LengthError(say("Expected at least 1 row of queries; got {rows}.", rows=rows))
     n = trace.length
     first = max(1, n - rows)
     layers = []

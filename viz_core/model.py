@@ -20,6 +20,7 @@ from viz_core.encodings import Geometry, PositionEncoding
 from viz_core.errors import UsageError
 from viz_core.kernels import Step
 from viz_core.subject import LayerTrace, Scores, Subject, scores
+from viz_core.words import say
 
 
 @dataclass(frozen=True)
@@ -64,13 +65,16 @@ class ModelConfig:
 def ours(model: Subject, what: str) -> Transformer:
     """`model` if it is a Transformer of this project; UsageError, naming `what` needs one, if not.
 
-    What changes the inside of a model is written for ours alone.
+    What changes the inside of a model is written for ours alone. `what` is marked, or said already.
     """
     if isinstance(model, Transformer):
         return model
     raise UsageError(
-        f"Expected a checkpoint of this project's own format for {what}; this one can be mapped, "
-        "measured and scored as it is."
+        say(
+            "Expected a checkpoint of this project's own format for {what}; this one can be "
+            "mapped, measured and scored as it is.",
+            what=say(what),
+        )
     )
 
 

@@ -24,6 +24,7 @@ from viz_core.signatures.split import Split, split
 from viz_core.subject import LayerTrace, Scores, Subject
 from viz_core.trace import Trace, trace
 from viz_core.types import SINK
+from viz_core.words import say
 
 NEAR = 128  # distances over which position and content are split: farther ones hardly count
 SHIFT = 100  # tokens
@@ -63,7 +64,11 @@ def measure(
     lengths = sorted({len(ids) for ids in texts})
     if len(lengths) != 1 or lengths[0] < 4 * SINK:
         raise LengthError(
-            f"Expected texts of one length of at least {4 * SINK} tokens; got {lengths}."
+            say(
+                "Expected texts of one length of at least {least} tokens; got {lengths}.",
+                least=4 * SINK,
+                lengths=lengths,
+            )
         )
     config, n = model.config, lengths[0]
     layers = [_Layer() for _ in range(config.layers)]

@@ -19,6 +19,7 @@ from viz_core import texts
 from viz_core.errors import LengthError
 from viz_core.subject import Subject
 from viz_core.trace import Trace, trace
+from viz_core.words import say
 
 PERIOD, COPIES, SEEDS = 25, 4, 10  # the sequences of `induction`
 TIMES = 5  # a score counts from this multiple of its baseline
@@ -78,7 +79,14 @@ def offset_scan(trace: Trace, offsets: Sequence[int]) -> tuple[Array, Array]:
     n = trace.length
     for t in offsets:
         if not 0 <= t < n:
-            raise LengthError(f"Expected offsets from 0 to {n - 1:,}, in a text of {n:,}; got {t}.")
+            raise LengthError(
+                say(
+                    "Expected offsets from 0 to {last:,}, in a text of {length:,}; got {offset}.",
+                    last=n - 1,
+                    length=n,
+                    offset=t,
+                )
+            )
     values = [
         [_at_distance(trace, layer, t).mean(-1).tolist() for t in offsets]
         for layer in range(len(trace.layers))

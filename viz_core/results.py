@@ -19,6 +19,7 @@ from viz_core.catalogue import SHIPPED
 from viz_core.errors import AtlasError
 from viz_core.signatures.portrait import Portrait
 from viz_core.store import Entry
+from viz_core.words import say
 
 FOLDER = SHIPPED / "results"
 WORDS = ("setting", "note", "layer")  # columns of words that may be empty, or look like numbers
@@ -38,20 +39,44 @@ def read(path: Path) -> Table:
         with path.open(encoding="utf-8") as file:
             first = file.readline()
             if not first.startswith("# "):
-                raise ValueError("its first line is no command")
+                raise ValueError(say("its first line is no command"))
             rows = pd.read_csv(file, dtype=dict.fromkeys(WORDS, str))
         if not isinstance(rows.index, pd.RangeIndex):
-            raise ValueError("its rows are longer than its head")
+            raise ValueError(say("its rows are longer than its head"))
     except FileNotFoundError:
-        raise AtlasError(f"Expected a table of results at {path}; there is none.") from None
+        raise AtlasError(
+            say("Expected a table of results at {path}; there is none.", path=path)
+        ) from None
     except (OSError, ValueError) as error:
         raise AtlasError(
-            f"Expected a table of results in {path.name}; it can't be read ({error}), so make it "
-            "again with `make results`."
+            say(
+                "Expected a table of results in {file}; it can't be read ({error}), so make it "
+                "again with `make results`.",
+                file=path.name,
+                error=error,
+            )
         ) from None
     words = rows.columns[rows.dtypes.map(lambda t: not pd.api.types.is_numeric_dtype(t))]
     rows[words] = rows[words].fillna("")
     return Table(first[2:].strip(), rows)
+
+
+def opened(path: Path) -> Table:
+    """The table at `path` as `sweep --out` wrote it: .csv as in `read`, or .parquet. AtlasError."""
+    if path.suffix != ".parquet":
+        return read(path)
+    try:
+        rows = pd.read_parquet(path)
+    except (OSError, ValueError, ImportError) as error:
+        raise AtlasError(
+            say(
+                "Expected a table of a sweep in {file}; it can't be read ({error}), so write it "
+                "again with `python -m viz_core sweep SPEC --out {file}`.",
+                file=path.name,
+                error=error,
+            )
+        ) from None
+    return Table(str(rows.attrs.get("command", "")), rows)
 
 
 def write(path: Path, command: str, rows: Sequence[Mapping[str, object]]) -> None:
@@ -64,7 +89,9 @@ def write(path: Path, command: str, rows: Sequence[Mapping[str, object]]) -> Non
             pd.DataFrame(list(rows)).to_csv(file, index=False, float_format="%.7g")
         partial.replace(path)
     except OSError as error:
-        raise AtlasError(f"Could not write {path} ({error.strerror or error}).") from None
+        raise AtlasError(
+            say("Could not write {path} ({error}).", path=path, error=error.strerror or error)
+        ) from None
 
 
 def shipped(kind: str, folder: Path = FOLDER) -> pd.DataFrame:
@@ -103,7 +130,9 @@ def write_portrait(folder: Path, name: str, kept: Kept) -> None:
         partial.write_bytes(save(arrays, about | words))
         partial.replace(path)
     except OSError as error:
-        raise AtlasError(f"Could not write {path} ({error.strerror or error}).") from None
+        raise AtlasError(
+            say("Could not write {path} ({error}).", path=path, error=error.strerror or error)
+        ) from None
 
 
 def portraits(folder: Path = FOLDER) -> dict[str, Kept]:
@@ -124,6 +153,10 @@ def _portrait(path: Path) -> Kept:
         return Kept(portrait, about["command"], about["checkpoint_sha256"], texts)
     except (OSError, SafetensorError, ValueError, KeyError, TypeError) as error:
         raise AtlasError(
-            f"Expected a portrait in {path.name}; it can't be read ({error}), so make it again "
-            "with `make results`."
+            say(
+                "Expected a portrait in {file}; it can't be read ({error}), so make it again with "
+                "`make results`.",
+                file=path.name,
+                error=error,
+            )
         ) from None

@@ -14,12 +14,13 @@ from viz_core import encodings, variants
 from viz_core.errors import AtlasError
 from viz_core.figures import extrapolation, mechanism, position_loss, training_curves
 from viz_core.figures.spec import Dash
+from viz_core.words import mark, say, sentences
 
 ORDER = ("alibi", "rope", "t5", "nope", "sinusoidal", "learned")  # from the top of every list
 KINDS = ("", "linear", "ntk", "dynamic", "yarn", "llama3", "theta", "exponent")
 ONE = ["checkpoint", "setting", "length", "first"]  # what tells rows of one chart apart
 DASHES: tuple[Dash, ...] = ("dash", "dot", "dashdot")
-TEXTS = {"heldout": "held-out English", "python-docs": "Python's manual"}
+TEXTS = {"heldout": mark("held-out English"), "python-docs": mark("Python's manual")}
 
 
 def rows_of(
@@ -61,13 +62,16 @@ def place(encoding: str) -> tuple[int, str]:
 def name(encoding: str, setting: str = "", checkpoint: str = "") -> str:
     """What a curve is called: "RoPE, PI s = 4", with the checkpoint's id if it has another."""
     plain = variants.title(encoding, setting)
-    return plain if checkpoint in ("", encoding) else f"{plain} ({checkpoint})"
+    if checkpoint in ("", encoding):
+        return plain
+    return say("{name} ({checkpoint})", name=plain, checkpoint=checkpoint)
 
 
 def label(encoding: str, setting: str = "", checkpoint: str = "") -> str:
     """The name where the encoding is clear: "PI s = 4"."""
-    short = name(encoding, setting, checkpoint)
-    return short.removeprefix(f"{encodings.get(encoding).name}, ")
+    alone = encodings.get(encoding).name
+    short = name(encoding, setting, checkpoint).removeprefix(f"{alone}, ")
+    return short.removeprefix(f"{alone}，")  # as Chinese has it
 
 
 def style(encoding: str, setting: str, beside: Iterable[str]) -> dict[str, Any]:
@@ -143,12 +147,20 @@ def by_position(rows: pd.DataFrame) -> list[position_loss.Series]:
 
 
 def undefined(rows: pd.DataFrame) -> str:
-    """A sentence for each checkpoint and setting that has no loss at all, and why."""
-    return "".join(
-        f" {name(encoding, setting, checkpoint)}: {_note(part) or 'no value'}."
-        for encoding, setting, checkpoint, part in _parts(rows)
-        if part.loss.isna().all()
+    """A sentence for each checkpoint and setting that has no loss at all, and why; after a space,
+    as what follows a caption."""
+    said = sentences(
+        *(
+            say(
+                "{name}: {note}.",
+                name=name(encoding, setting, checkpoint),
+                note=_note(part) or say("no value"),
+            )
+            for encoding, setting, checkpoint, part in _parts(rows)
+            if part.loss.isna().all()
+        )
     )
+    return f" {said}" if said else ""
 
 
 def mechanisms(rows: pd.DataFrame) -> list[mechanism.Series]:
@@ -193,8 +205,11 @@ def numbers(rows: pd.DataFrame, column: str) -> npt.NDArray[np.float64]:
         found: npt.NDArray[np.float64] = pd.to_numeric(rows[column]).to_numpy(np.float64)
     except (ValueError, TypeError):
         raise AtlasError(
-            f"Expected numbers in the column {column} of a table of results; make the table again "
-            "with `make results`."
+            say(
+                "Expected numbers in the column {column} of a table of results; make the table "
+                "again with `make results`.",
+                column=column,
+            )
         ) from None
     return found
 
@@ -213,5 +228,11 @@ def _parts(rows: pd.DataFrame) -> Iterator[tuple[str, str, str, pd.DataFrame]]:
         yield encoding, setting, checkpoint, rows[same]
 
 
+def text(name: str) -> str:
+    """What figures call the text `name`."""
+    return say(TEXTS.get(name, name))
+
+
 def _note(rows: pd.DataFrame) -> str:
-    return next((n for n in rows.note if n), "") if "note" in rows else ""
+    """Why there is no value, as tables say it in English, in the language spoken here."""
+    return encodings.retold(next((n for n in rows.note if n), "")) if "note" in rows else ""

@@ -27,6 +27,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from viz_core.errors import UsageError
+from viz_core.words import mark, say
 
 CORE = 2  # raise it when numbers that are stored would change: the older ones are then not found
 Option = str | int | float | bool | tuple["Option", ...] | None
@@ -90,15 +91,30 @@ class Store:
 
     They take at most `limit` bytes; with P processes writing at once, up to (P - 1) / 16 of it
     more. Safe for several processes and threads. A store that can't be written is no error: `put`
-    says False, and `trouble` why in one sentence. Raises UsageError for a limit below 0 bytes.
+    says False, and `trouble` why. Raises UsageError for a limit below 0 bytes.
     """
 
     def __init__(self, folder: Path, limit: int) -> None:
         if limit < 0:
-            raise UsageError(f"Expected a limit of 0 bytes or more for the store; got {limit:,}.")
+            raise UsageError(
+                say(
+                    "Expected a limit of 0 bytes or more for the store; got {limit:,}.", limit=limit
+                )
+            )
         self.folder, self.limit = folder, limit
-        self.trouble: str | None = None  # why the last put kept nothing; None if it did
+        self._trouble: tuple[str, dict[str, object]] | None = None  # a message and its fields
         self._allowance = self._sweep()
+
+    @property
+    def trouble(self) -> str | None:
+        """Why the last put kept nothing, in one sentence; None if it did.
+
+        Said when asked for: one store serves people of several languages.
+        """
+        if self._trouble is None:
+            return None
+        message, facts = self._trouble
+        return say(message, **facts)
 
     def get(self, key: RunKey) -> Entry | None:
         """The entry of `key`, now the most recently used; None where there is no whole one.
@@ -130,10 +146,11 @@ class Store:
         """
         data = _pack(key, arrays, about)
         if len(data) > self.limit:
-            self.trouble = (
-                f"Expected results of at most {self.limit:,} bytes for the store; got "
-                f"{len(data):,}, so they are computed anew each time; raise its limit to keep them."
+            message = mark(
+                "Expected results of at most {limit:,} bytes for the store; got {size:,}, so they "
+                "are computed anew each time; raise its limit to keep them."
             )
+            self._trouble = message, {"limit": self.limit, "size": len(data)}
             return False
         path = self._path(key)
         partial = path.with_suffix(f".{uuid4().hex}.partial")
@@ -151,12 +168,13 @@ class Store:
                     partial.unlink(missing_ok=True)
                 raise
         except OSError as error:
-            self.trouble = (
-                f"Could not write to the store in {self.folder} ({error.strerror}), so results are "
-                "computed anew each time; free space there, or let ATLAS_STORE name another folder."
+            message = mark(
+                "Could not write to the store in {folder} ({error}), so results are computed anew "
+                "each time; free space there, or let ATLAS_STORE name another folder."
             )
+            self._trouble = message, {"folder": self.folder, "error": error.strerror}
             return False
-        self.trouble = None
+        self._trouble = None
         self._allowance -= len(data)
         if self._allowance < 0:
             self._allowance = self._sweep()

@@ -18,6 +18,7 @@ from viz_core.encodings import PositionEncoding
 from viz_core.errors import LengthError, TextError
 from viz_core.progress import Progress, ignore
 from viz_core.subject import LayerTrace, Scores, Subject, scores
+from viz_core.words import say
 
 SHORTEST = 2  # tokens: with one there is nothing to compare
 
@@ -98,7 +99,13 @@ def trace(
     """
     n = len(ids)
     if n < SHORTEST:
-        raise TextError(f"Expected at least {SHORTEST} tokens; got {n}. Give a longer text.")
+        raise TextError(
+            say(
+                "Expected at least {least} tokens; got {length}. Give a longer text.",
+                least=SHORTEST,
+                length=n,
+            )
+        )
     check_length(model, n, offset)
     pairs = kernels.pairs(n, n) if model.config.causal else n * n
     done, total = 0, model.config.layers * pairs
@@ -132,18 +139,35 @@ def check_length(model: Subject, length: int, offset: int = 0) -> None:
     most = longest(model)
     if length < SHORTEST:
         raise LengthError(
-            f"Expected a length from {SHORTEST} to {most:,} tokens; got {length}.", most
+            say(
+                "Expected a length from {least} to {most:,} tokens; got {length}.",
+                least=SHORTEST,
+                most=most,
+                length=length,
+            ),
+            most,
         )
     if end is not None and length + offset > end:
         raise LengthError(
-            f"{model.config.encoding} is undefined past {model.encoding.limit}, and "
-            f"{length + offset:,} were asked for; choose at most {end - offset:,} tokens.",
+            say(
+                "{encoding} is undefined past {limit}, and {length:,} were asked for; choose at "
+                "most {most:,} tokens.",
+                encoding=model.config.encoding,
+                limit=model.encoding.limit,
+                length=length + offset,
+                most=end - offset,
+            ),
             end - offset,
         )
     if length > most:
         need = length * model.bytes_per_token / 2**30
         raise LengthError(
-            f"{length:,} tokens would take about {need:.1f} GiB, more than is free; "
-            f"choose at most {most:,} tokens.",
+            say(
+                "{length:,} tokens would take about {need:.1f} GiB, more than is free; choose at "
+                "most {most:,} tokens.",
+                length=length,
+                need=need,
+                most=most,
+            ),
             most,
         )

@@ -16,11 +16,12 @@ from viz_core import encodings
 from viz_core.errors import AtlasError, UsageError
 from viz_core.model import Transformer, ours
 from viz_core.subject import Subject
+from viz_core.words import mark, say
 
 Model = TypeVar("Model", bound=Subject)
 
 FACTORS = {"linear": "PI", "ntk": "NTK", "yarn": "YaRN", "llama3": "Llama 3"}
-PARAMETERS = {"theta": ("rope", "θ ="), "exponent": ("alibi", "exponent")}
+PARAMETERS = {"theta": ("rope", "θ ="), "exponent": ("alibi", mark("exponent"))}
 
 
 def vary(model: Model, setting: str, length: int) -> Model:
@@ -32,7 +33,7 @@ def vary(model: Model, setting: str, length: int) -> Model:
     """
     if setting in ("", "none"):
         return model
-    own = ours(model, f"the setting {setting}")
+    own = ours(model, say("the setting {setting}", setting=setting))
     if setting == "off":
         config = replace(own.config, encoding="nope", parameters={})
     else:
@@ -46,7 +47,10 @@ def vary(model: Model, setting: str, length: int) -> Model:
         varied.load_state_dict(weights, assign=True)
     except RuntimeError:
         raise AtlasError(
-            f"Expected a setting that keeps the trained weights; {setting} changes their shape."
+            say(
+                "Expected a setting that keeps the trained weights; {setting} changes their shape.",
+                setting=setting,
+            )
         ) from None
     return cast(Model, varied.eval().requires_grad_(False))
 
@@ -63,11 +67,22 @@ def parameters(
         return {}
     wanted = PARAMETERS[kind][0] if kind in PARAMETERS else "rope"
     if kind not in FACTORS and kind not in PARAMETERS and setting != "dynamic":
-        raise UsageError(f"Expected a setting such as {', '.join(examples())}; got {setting!r}.")
+        raise UsageError(
+            say(
+                "Expected a setting such as {examples}; got {setting!r}.",
+                examples=", ".join(examples()),
+                setting=setting,
+            )
+        )
     if encoding != wanted:
         raise UsageError(
-            f"Expected a checkpoint with {encodings.get(wanted).name} for the setting {setting}; "
-            f"got one with {encodings.get(encoding).name}. Leave the checkpoint or the setting out."
+            say(
+                "Expected a checkpoint with {wanted} for the setting {setting}; got one with "
+                "{encoding}. Leave the checkpoint or the setting out.",
+                wanted=encodings.get(wanted).name,
+                setting=setting,
+                encoding=encodings.get(encoding).name,
+            )
         )
     if setting == "dynamic":
         values: dict[str, encodings.Value] = {"scaling": "dynamic", "factor": 1.0}
@@ -87,10 +102,12 @@ def title(encoding: str, setting: str = "") -> str:
     kind, _, number = setting.partition(":")
     if setting in ("", "none"):
         return name
-    if setting in ("dynamic", "off"):
-        return f"{name}, {'dynamic NTK' if setting == 'dynamic' else 'positions off'}"
+    if setting == "off":
+        return say("{name}, positions off", name=name)
+    if setting == "dynamic":
+        return f"{name}, dynamic NTK"
     if kind in PARAMETERS:
-        return f"{name}, {PARAMETERS[kind][1]} {float(number):,.10g}"
+        return f"{name}, {say(PARAMETERS[kind][1])} {float(number):,.10g}"
     factor = "N / L" if number == "fit" else f"{float(number):g}"
     return f"{name}, {FACTORS.get(kind, kind)} s = {factor}"
 
@@ -113,5 +130,10 @@ def _number(setting: str, text: str) -> float:
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
-        raise UsageError(f"Expected a number after the colon, as in linear:4; got {setting!r}.")
+        raise UsageError(
+            say(
+                "Expected a number after the colon, as in linear:4; got {setting!r}.",
+                setting=setting,
+            )
+        )
     return number

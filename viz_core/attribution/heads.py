@@ -24,12 +24,13 @@ from viz_core.attribution.places import Place
 from viz_core.model import Transformer
 from viz_core.progress import Progress, ignore
 from viz_core.trace import trace
+from viz_core.words import mark
 
 REPLACEMENTS = {
-    "zero": "the head moves nothing",
-    "mean": "the head moves its mean output over these texts, whatever they say",
-    "uniform": "the head attends to all keys that it sees alike",
-    "position": "the head attends by distance alone, by the mean curve of its attention",
+    "zero": mark("the head moves nothing"),
+    "mean": mark("the head moves its mean output over these texts, whatever they say"),
+    "uniform": mark("the head attends to all keys that it sees alike"),
+    "position": mark("the head attends by distance alone, by the mean curve of its attention"),
 }
 
 Array = npt.NDArray[np.float64]

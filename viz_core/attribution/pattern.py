@@ -27,6 +27,7 @@ from viz_core.errors import LengthError, UsageError
 from viz_core.model import ModelConfig, Transformer
 from viz_core.progress import Progress, ignore
 from viz_core.trace import check_length
+from viz_core.words import say
 
 PATTERNS = 10  # of a layer, held at once: the pattern, one on the way, its gradient, products, sums
 
@@ -62,7 +63,7 @@ class PatternAttribution:
         """A sentence for the first layer that has not converged, else ""."""
         for layer, delta, without in zip(self.layers, self.delta, self.without, strict=True):
             if words := unconverged(float(delta), self.output - float(without), self.steps):
-                return f"Layer {layer + 1}: {words}"
+                return say("Layer {layer}: {words}", layer=layer + 1, words=words)
         return ""
 
 
@@ -83,8 +84,12 @@ def attribute(
     chosen = tuple(sorted(set(range(config.layers) if layers is None else layers)))
     if steps < 1 or not chosen or not set(chosen) <= set(range(config.layers)):
         raise UsageError(
-            f"Expected layers from 0 to {config.layers - 1} and at least 1 step; got "
-            f"{list(chosen)} and {steps}."
+            say(
+                "Expected layers from 0 to {last} and at least 1 step; got {layers} and {steps}.",
+                last=config.layers - 1,
+                layers=list(chosen),
+                steps=steps,
+            )
         )
     target.check(len(ids), config.vocabulary)
     place, n = model.embedding.weight.device, target.reads
@@ -158,7 +163,13 @@ def check(model: Transformer, length: int, layers: int, device: torch.device) ->
     if length > most:
         need = bytes_needed(model.config, length, layers) / 2**30
         raise LengthError(
-            f"The patterns of {layers} layers at {length:,} tokens would take about {need:.1f} "
-            f"GiB, more than is free; choose at most {most:,} tokens, or fewer layers.",
+            say(
+                "The patterns of {layers} layers at {length:,} tokens would take about {need:.1f} "
+                "GiB, more than is free; choose at most {most:,} tokens, or fewer layers.",
+                layers=layers,
+                length=length,
+                need=need,
+                most=most,
+            ),
             most,
         )

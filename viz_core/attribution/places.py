@@ -15,6 +15,7 @@ from viz_core.model import Transformer
 from viz_core.perplexity import intervals
 from viz_core.perplexity.intervals import Estimate
 from viz_core.perplexity.scoring import LOGITS
+from viz_core.words import mark, say
 
 Array = npt.NDArray[np.float64]
 
@@ -35,9 +36,9 @@ def divide(trained: int, length: int) -> tuple[Place, ...]:
     beyond: what training never showed. The rest is scored by none.
     """
     ranges = (
-        ("near", 1, max(1, trained // 8)),
-        ("far", trained // 2 + 1, trained),
-        ("beyond", trained + 1, length),
+        (mark("near"), 1, max(1, trained // 8)),
+        (mark("far"), trained // 2 + 1, trained),
+        (mark("beyond"), trained + 1, length),
     )
     found = (Place(name, a, min(b, length)) for name, a, b in ranges)
     return tuple(p for p in found if p.first <= p.last)
@@ -60,7 +61,9 @@ def losses(model: Transformer, end: Tensor, ids: Tensor, where: Sequence[Place])
             total += float(F.cross_entropy(logits, ids[a + 1 : b + 1], reduction="sum"))
         found.append(total / (place.last + 1 - place.first))
     if not np.isfinite(found).all():
-        raise LengthError(f"The model's losses at {len(end):,} tokens are not finite.")
+        raise LengthError(
+            say("The model's losses at {length:,} tokens are not finite.", length=len(end))
+        )
     return np.array(found)
 
 
@@ -80,6 +83,9 @@ def length(texts: Sequence[Sequence[int]]) -> int:
     lengths = sorted({len(ids) for ids in texts})
     if len(lengths) != 1 or lengths[0] < 3:
         raise LengthError(
-            f"Expected texts of one length of at least 3 tokens; got lengths {lengths}."
+            say(
+                "Expected texts of one length of at least 3 tokens; got lengths {lengths}.",
+                lengths=lengths,
+            )
         )
     return lengths[0] - 1

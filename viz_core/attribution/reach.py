@@ -25,6 +25,7 @@ from viz_core.errors import LengthError
 from viz_core.model import Transformer
 from viz_core.progress import Progress, ignore
 from viz_core.trace import check_length
+from viz_core.words import say
 
 Array = npt.NDArray[np.float64]
 
@@ -62,7 +63,14 @@ def measure(
     check_length(model, n)
     chosen = tuple(sorted({*(doubling(n) if reaches is None else reaches), n}))
     if chosen[0] < 0 or chosen[-1] > n:
-        raise LengthError(f"Expected distances from 0 to {n:,}; got {chosen[0]} to {chosen[-1]:,}.")
+        raise LengthError(
+            say(
+                "Expected distances from 0 to {length:,}; got {first} to {last:,}.",
+                length=n,
+                first=chosen[0],
+                last=chosen[-1],
+            )
+        )
     forward = Forward(model, n)
     where = places.divide(model.config.length, n)
     loss = np.zeros((len(texts), len(chosen), len(where)))

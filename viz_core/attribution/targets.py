@@ -13,6 +13,7 @@ from torch import Tensor
 from viz_core import texts
 from viz_core.errors import LengthError, UnknownName, UsageError
 from viz_core.model import Transformer
+from viz_core.words import mark, say
 
 Kind = Literal["log-probability", "logit", "difference"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -36,14 +37,20 @@ class Target:
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
-            raise UnknownName("a kind of target", self.kind, list(KINDS))
+            raise UnknownName(mark("a kind of target"), self.kind, list(KINDS))
         wanted = len(self.queries) if self.kind == "difference" else 0
         sizes = len(self.queries), len(self.tokens), len(self.others)
         if not self.queries or sizes[1:] != (sizes[0], wanted):
             raise UsageError(
-                "Expected a token for each of one or more queries, and another one for each where "
-                f"the kind is difference; got {sizes[0]} queries, {sizes[1]} and {sizes[2]} tokens "
-                f"with the kind {self.kind}."
+                say(
+                    "Expected a token for each of one or more queries, and another one for each "
+                    "where the kind is difference; got {queries} queries, {tokens} and {others} "
+                    "tokens with the kind {kind}.",
+                    queries=sizes[0],
+                    tokens=sizes[1],
+                    others=sizes[2],
+                    kind=self.kind,
+                )
             )
 
     @classmethod
@@ -54,8 +61,12 @@ class Target:
         for i in queries:
             if not 0 <= i < len(ids) - 1:
                 raise LengthError(
-                    f"Expected a query from 0 to {len(ids) - 2:,}, which a token of the text "
-                    f"follows; got {i:,}."
+                    say(
+                        "Expected a query from 0 to {last:,}, which a token of the text follows; "
+                        "got {query:,}.",
+                        last=len(ids) - 2,
+                        query=i,
+                    )
                 )
         return cls(tuple(queries), tuple(ids[i + 1] for i in queries), kind)
 
@@ -67,12 +78,19 @@ class Target:
     def check(self, length: int, vocabulary: int) -> None:
         """Raises UsageError where a text of `length` or a `vocabulary` doesn't have all of this."""
         for what, numbers, end in (
-            ("queries", self.queries, length),
-            ("token ids", (*self.tokens, *self.others), vocabulary),
+            (mark("queries"), self.queries, length),
+            (mark("token ids"), (*self.tokens, *self.others), vocabulary),
         ):
             if min(numbers) < 0 or max(numbers) >= end:
                 wrong = next(n for n in numbers if not 0 <= n < end)
-                raise UsageError(f"Expected {what} from 0 to {end - 1:,}; got {wrong:,}.")
+                raise UsageError(
+                    say(
+                        "Expected {what} from 0 to {last:,}; got {wrong:,}.",
+                        what=say(what),
+                        last=end - 1,
+                        wrong=wrong,
+                    )
+                )
 
     def value(self, model: Transformer, stream: Tensor) -> Tensor:
         """The number, [b], of the normalised stream [b, n, w] at the model's end."""
@@ -97,9 +115,13 @@ def named(word: str, tokenizer: Tokenizer) -> int:
     """The id of the one token that `word` is. Raises UsageError where it is none, or several."""
     found = tokenizer.encode(word, add_special_tokens=False).ids
     if len(found) != 1:
-        parts = " ".join(texts.pieces(found, tokenizer)) or "nothing"
+        parts = " ".join(texts.pieces(found, tokenizer)) or say("nothing")
         raise UsageError(
-            f"Expected a word that is one token, often with a space before it; got {word!r}, "
-            f"which is {parts}."
+            say(
+                "Expected a word that is one token, often with a space before it; got {word!r}, "
+                "which is {parts}.",
+                word=word,
+                parts=parts,
+            )
         )
     return int(found[0])

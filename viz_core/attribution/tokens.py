@@ -24,6 +24,7 @@ from viz_core.errors import LengthError, UnknownName, UsageError
 from viz_core.model import ModelConfig, Transformer
 from viz_core.progress import Progress, ignore
 from viz_core.trace import check_length
+from viz_core.words import mark, say
 
 GRADIENTS, PRODUCT, OCCLUSION, ABLATION = (
     "integrated-gradients",
@@ -32,13 +33,19 @@ GRADIENTS, PRODUCT, OCCLUSION, ABLATION = (
     "feature-ablation",
 )
 METHODS = {
-    GRADIENTS: "the gradient, averaged on the straight way from the mean token vector to the "
-    "token's own, times that way (Sundararajan et al. 2017)",
-    PRODUCT: "the gradient times the token's own vector: the slope at the text, not the way there; "
-    "as RMSNorm ignores a vector's size, much of what the first layer reads of it is missed",
-    OCCLUSION: "what the number loses when a few tokens in a row become the mean token vector; "
-    "the mean over the windows that cover a token",
-    ABLATION: "what the number loses when that token alone becomes the mean token vector",
+    GRADIENTS: mark(
+        "the gradient, averaged on the straight way from the mean token vector to the token's own, "
+        "times that way (Sundararajan et al. 2017)"
+    ),
+    PRODUCT: mark(
+        "the gradient times the token's own vector: the slope at the text, not the way there; as "
+        "RMSNorm ignores a vector's size, much of what the first layer reads of it is missed"
+    ),
+    OCCLUSION: mark(
+        "what the number loses when a few tokens in a row become the mean token vector; the mean "
+        "over the windows that cover a token"
+    ),
+    ABLATION: mark("what the number loses when that token alone becomes the mean token vector"),
 }
 STEPS = 50  # on the way; Gauss-Legendre
 WINDOW = 3  # tokens that occlusion covers at once
@@ -95,9 +102,15 @@ def attribute(
     LengthError as `check` does.
     """
     if method not in METHODS:
-        raise UnknownName("a method", method, list(METHODS))
+        raise UnknownName(mark("a method"), method, list(METHODS))
     if steps < 1 or window < 1:
-        raise UsageError(f"Expected at least 1 step and a window of 1; got {steps} and {window}.")
+        raise UsageError(
+            say(
+                "Expected at least 1 step and a window of 1; got {steps} and {window}.",
+                steps=steps,
+                window=window,
+            )
+        )
     target.check(len(ids), model.config.vocabulary)
     place, n = model.embedding.weight.device, target.reads
     check(model, n, place)
@@ -154,9 +167,12 @@ def unconverged(delta: float, difference: float, steps: int | None) -> str:
     """A sentence where `delta` is more than TOLERANCE of `difference`, else ""."""
     if steps is None or abs(delta) <= max(TOLERANCE * abs(difference), NOISE):
         return ""
-    return (
-        f"The attributions add up to {difference + delta:.3g} where the output differs by "
-        f"{difference:.3g}: {steps} steps are too few to trust them."
+    return say(
+        "The attributions add up to {sum:.3g} where the output differs by {difference:.3g}: "
+        "{steps} steps are too few to trust them.",
+        sum=difference + delta,
+        difference=difference,
+        steps=steps,
     )
 
 
@@ -186,7 +202,12 @@ def check(model: Transformer, length: int, device: torch.device) -> None:
     if length > fits:
         need = length * bytes_per_token(model.config) / 2**30
         raise LengthError(
-            f"Attribution to {length:,} tokens would take about {need:.1f} GiB, more than is free; "
-            f"choose at most {fits:,} tokens.",
+            say(
+                "Attribution to {length:,} tokens would take about {need:.1f} GiB, more than is "
+                "free; choose at most {most:,} tokens.",
+                length=length,
+                need=need,
+                most=fits,
+            ),
             fits,
         )

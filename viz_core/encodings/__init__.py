@@ -24,7 +24,9 @@ from viz_core.encodings._contract import (
     Value,
     arange,
 )
+from viz_core.encodings._ends import ending, retold
 from viz_core.errors import UnknownName
+from viz_core.words import mark, say
 
 __all__ = [
     "Encoding",
@@ -35,8 +37,10 @@ __all__ = [
     "Value",
     "all_encodings",
     "arange",
+    "ending",
     "get",
     "identity",
+    "retold",
 ]
 OWN = "ATLAS_ENCODINGS"  # the environment variable that names a folder of one's own
 
@@ -71,8 +75,8 @@ def get(encoding_id: str) -> Encoding:
     try:
         return all_encodings()[encoding_id]
     except KeyError:
-        own = f"or one of your own in the folder {OWN}"
-        raise UnknownName("an encoding", encoding_id, [*all_encodings(), own]) from None
+        own = say("or one of your own in the folder {folder}", folder=OWN)
+        raise UnknownName(mark("an encoding"), encoding_id, [*all_encodings(), own]) from None
 
 
 def identity(encoding_id: str, weights: str) -> str:

@@ -14,13 +14,14 @@ import torch
 from torch import Tensor, nn
 
 from viz_core.errors import UnknownName, UsageError
+from viz_core.words import say
 
 Value = int | float | str
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """One knob of an encoding: its default, its range (or its choices), and what it does.
+    """One knob of an encoding: its default, its range (or its choices), and what it does (marked).
 
     `aside`: a detail of how some models use the encoding, shown only where it isn't the default.
     """
@@ -37,7 +38,7 @@ class Parameter:
         """`value` as this parameter's type; `UsageError` when it is outside range or choices."""
         if self.choices:
             if value not in self.choices:
-                raise UnknownName(f"{self.name}", value, list(self.choices))
+                raise UnknownName(self.name, value, list(self.choices))
             return str(value)
         kind = type(self.default)
         try:
@@ -49,9 +50,17 @@ class Parameter:
         low = float("-inf") if self.low is None else self.low
         high = float("inf") if self.high is None else self.high
         if number is None or isinstance(number, str) or not low <= number <= high:
-            whole = "a whole number " if kind is int else ""
+            facts = {"name": self.name, "low": low, "high": high, "value": value}
+            if kind is int:
+                raise UsageError(
+                    say(
+                        "Expected {name} a whole number between {low:g} and {high:g}; "
+                        "got {value!r}.",
+                        **facts,
+                    )
+                )
             raise UsageError(
-                f"Expected {self.name} {whole}between {low:g} and {high:g}; got {value!r}."
+                say("Expected {name} between {low:g} and {high:g}; got {value!r}.", **facts)
             )
         return number
 
@@ -91,7 +100,7 @@ class PositionEncoding(nn.Module):
     @property
     def limit(self) -> str:
         """What ends at `longest`, in words that follow "undefined past"."""
-        return f"its {self.longest:,} trained positions"
+        return say("its {longest:,} trained positions", longest=self.longest)
 
     def embed(self, x: Tensor, positions: Tensor) -> Tensor:
         """Token vectors [..., position, width] with position added, for `positions` [position]."""
@@ -135,7 +144,10 @@ class PositionEncoding(nn.Module):
 
 @dataclass(frozen=True)
 class Encoding:
-    """The card of one encoding: names, formula, paper, parameters, and how to build it."""
+    """The card of one encoding: names, formula, paper, parameters, and how to build it.
+
+    Its sentences are marked: `words.say` says them.
+    """
 
     id: str
     name: str
@@ -157,7 +169,8 @@ class Encoding:
         known = {p.name: p for p in self.parameters}
         for name in values:
             if name not in known:
-                raise UnknownName(f"a parameter of {self.id}", name, sorted(known) or ["none"])
+                what = say("a parameter of {encoding}", encoding=self.id)
+                raise UnknownName(what, name, sorted(known) or [say("none")])
         every = {n: p.check(values.get(n, p.default)) for n, p in known.items()}
         return {n: v for n, v in every.items() if not known[n].aside or v != known[n].default}
 

@@ -17,8 +17,9 @@ import torch
 
 from viz_core.encodings._contract import Encoding, Geometry, PositionEncoding
 from viz_core.errors import AtlasError
+from viz_core.words import mark, say
 
-PLACES = ("nothing", "embeddings", "logits", "queries and keys")
+PLACES = (mark("nothing"), mark("embeddings"), mark("logits"), mark("queries and keys"))
 SIZES = Geometry(heads=2, head_dim=4, width=8, length=16)  # that a new encoding is tried at
 
 
@@ -26,10 +27,14 @@ def files(folder: Path) -> list[Path]:
     """The files that hold an encoding each, by name. Raises AtlasError where there are none."""
     found = [p for p in sorted(folder.glob("*.py")) if not p.name.startswith("_")]
     if not found:
-        what = "none there" if folder.is_dir() else "no such folder"
+        what = say("none there") if folder.is_dir() else say("no such folder")
         raise AtlasError(
-            f"Expected a folder with encodings of your own, a NAME.py each, at {folder}; there is "
-            f"{what}, so correct --encodings or the variable ATLAS_ENCODINGS."
+            say(
+                "Expected a folder with encodings of your own, a NAME.py each, at {folder}; there "
+                "is {what}, so correct --encodings or the variable ATLAS_ENCODINGS.",
+                folder=folder,
+                what=what,
+            )
         )
     return found
 
@@ -42,26 +47,44 @@ def read(path: Path, known: Collection[str]) -> tuple[Encoding, str]:
     content = path.read_bytes()
     card = _run(path, content)
     if not isinstance(card, Encoding):
+        came = say("it is of type {type}", type=type(card).__name__)
         raise AtlasError(
-            f"Expected {path.name} to set ENCODING to a viz_core.encodings.Encoding; "
-            f"{'it sets none' if card is None else f'it is of type {type(card).__name__}'}."
+            say(
+                "Expected {file} to set ENCODING to a viz_core.encodings.Encoding; {came}.",
+                file=path.name,
+                came=say("it sets none") if card is None else came,
+            )
         )
     if card.id in known:
         raise AtlasError(
-            f"Expected an id of its own in {path.name}; {card.id!r} is taken by an encoding that "
-            "is here already, so choose another one for the file and its card."
+            say(
+                "Expected an id of its own in {file}; {id!r} is taken by an encoding that is here "
+                "already, so choose another one for the file and its card.",
+                file=path.name,
+                id=card.id,
+            )
         )
     if card.id != path.stem or not re.fullmatch("[a-z][a-z0-9_]*", card.id):
         raise AtlasError(
-            f"Expected {path.name} to be called as its card's id is, in small letters, digits and "
-            f"underscores; the id is {card.id!r}, so rename one of them."
+            say(
+                "Expected {file} to be called as its card's id is, in small letters, digits and "
+                "underscores; the id is {id!r}, so rename one of them.",
+                file=path.name,
+                id=card.id,
+            )
         )
     try:
         wrong = _wrong(card)
     except Exception as error:
-        wrong = f"it raised {_said(error)}"
+        wrong = say("it raised {error}", error=_said(error))
     if wrong:
-        raise AtlasError(f"Expected {path.name} to hold an encoding that works; {wrong}.")
+        raise AtlasError(
+            say(
+                "Expected {file} to hold an encoding that works; {wrong}.",
+                file=path.name,
+                wrong=wrong,
+            )
+        )
     return card, hashlib.sha256(content).hexdigest()
 
 
@@ -73,7 +96,11 @@ def _run(path: Path, content: bytes) -> object:
         exec(compile(content, path, "exec"), module.__dict__)
     except Exception as error:
         raise AtlasError(
-            f"Expected Python that runs in {path.name}; it raised {_said(error)}."
+            say(
+                "Expected Python that runs in {file}; it raised {error}.",
+                file=path.name,
+                error=_said(error),
+            )
         ) from error
     return getattr(module, "ENCODING", None)
 
@@ -90,27 +117,37 @@ def _wrong(card: Encoding) -> str | None:
     """
     g, count = SIZES, 6
     if card.acts_on not in PLACES:
-        return f"acts_on is {card.acts_on!r}, none of {', '.join(PLACES)}"
+        known = ", ".join(PLACES)
+        return say("acts_on is {place!r}, none of {known}", place=card.acts_on, known=known)
     module = card.make(g)
     if not isinstance(module, PositionEncoding):
-        return f"build makes a {type(module).__name__}, no PositionEncoding"
+        return say("build makes a {type}, no PositionEncoding", type=type(module).__name__)
     at = torch.arange(count)
     distance = at.view(2, 3)  # of any shape
     bias, flat = module.bias(distance), module.bias(at)
     if bias is not None and (flat is None or bias.shape != (g.heads, 2, 3)):
-        return f"bias of distances [2, 3] is {list(bias.shape)}, not [head, 2, 3]"
+        shape = list(bias.shape)
+        return say("bias of distances [2, 3] is {shape}, not [head, 2, 3]", shape=shape)
     if flat is not None and not bool(flat.isfinite().all()):
-        return f"bias has no finite number at distance {int(at[~flat.isfinite().all(0)][0])}"
+        first = int(at[~flat.isfinite().all(0)][0])
+        return say("bias has no finite number at distance {distance}", distance=first)
     x, q = torch.randn(count, g.width), torch.randn(g.heads, count, g.head_dim)
     if (embedded := module.embed(x, at)).shape != x.shape:
-        return f"embed makes {list(embedded.shape)} of {list(x.shape)}"
+        shapes = {"made": list(embedded.shape), "given": list(x.shape)}
+        return say("embed makes {made} of {given}", **shapes)
     for turn, back in (("rotate", "unrotate"), ("rotate_key", "unrotate_key")):
         turned = getattr(module, turn)(q, at, count)
         if turned.shape != q.shape:
-            return f"{turn} makes {list(turned.shape)} of {list(q.shape)}"
+            shapes = {"made": list(turned.shape), "given": list(q.shape)}
+            return say("{method} makes {made} of {given}", method=turn, **shapes)
         if not torch.allclose(getattr(module, back)(turned, at, count), q, atol=1e-4):
-            return f"{back} doesn't give back what {turn} was given"
+            return say("{back} doesn't give back what {turn} was given", back=back, turn=turn)
     law = module.law(at, q[:, 0], q[:, 0], 0.5)
     if law is not None and law.shape != (g.heads, count):
-        return f"law of {count} distances is {list(law.shape)}, not [{g.heads}, {count}]"
+        return say(
+            "law of {count} distances is {shape}, not [{heads}, {count}]",
+            count=count,
+            shape=list(law.shape),
+            heads=g.heads,
+        )
     return None

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from viz_core.errors import UsageError
+from viz_core.words import say
 
 SCALINGS = ("none", "linear", "ntk", "dynamic", "yarn", "llama3")
 
@@ -66,7 +67,10 @@ def frequencies(
             return _yarn(plain, base, scaling, length)
         case "llama3":
             return _llama3(plain, scaling, length), 1.0
-    raise UsageError(f"Expected a RoPE scaling among {', '.join(SCALINGS)}; got {scaling.kind!r}.")
+    known = ", ".join(SCALINGS)
+    raise UsageError(
+        say("Expected a RoPE scaling among {known}; got {kind!r}.", known=known, kind=scaling.kind)
+    )
 
 
 def _yarn(plain: Tensor, base: float, scaling: Scaling, length: int) -> tuple[Tensor, float]:

@@ -14,6 +14,7 @@ from viz_core.encodings._contract import (
     Parameter,
     PositionEncoding,
 )
+from viz_core.words import mark
 
 
 def slopes(heads: int, exponent: float = 8.0) -> Tensor:
@@ -56,15 +57,17 @@ ENCODING = Encoding(
         "https://arxiv.org/abs/2108.12409",
     ),
     latex=r"s_{ij} = \frac{q_i^\top k_j}{\sqrt{D}} - m_h (i-j),\quad m_h = 2^{-8h/H}",
-    summary="A penalty grows linearly with distance; each head's slope is half the one before.",
-    beyond="Defined at any length; the weight of far keys only falls.",
-    law="The head's nominal slope: a straight line of -m nats per token.",
+    summary=mark(
+        "A penalty grows linearly with distance; each head's slope is half the one before."
+    ),
+    beyond=mark("Defined at any length; the weight of far keys only falls."),
+    law=mark("The head's nominal slope: a straight line of -m nats per token."),
     build=ALiBi,
     parameters=(
         Parameter(
             "exponent",
             8.0,
-            "m_h = 2^(-exponent h / H); the paper's value is 8.",
+            mark("m_h = 2^(-exponent h / H); the paper's value is 8."),
             0.5,
             32.0,
         ),

@@ -12,6 +12,7 @@ from viz_core.encodings._contract import (
     Parameter,
     PositionEncoding,
 )
+from viz_core.words import mark
 
 KERNELS = ("log", "power")
 LEAST = 0.01  # of r1 and r2: both stay positive, or far keys would gain weight
@@ -71,11 +72,15 @@ ENCODING = Encoding(
     ),
     latex=r"s_{ij} = \frac{q_i^\top k_j}{\sqrt{D}} - r_{1,h}\,\ln(1 + r_{2,h}\,(i-j))"
     r",\quad \mathrm{or}\ -r_{1,h}\,(i-j)^{r_{2,h}}",
-    summary="A learned penalty grows with distance, as a logarithm or as a power, in each head.",
-    beyond="Defined at any length; the logarithm hardly grows there, so far keys keep some weight.",
-    law="The head's own kernel, from its two learned numbers.",
+    summary=mark(
+        "A learned penalty grows with distance, as a logarithm or as a power, in each head."
+    ),
+    beyond=mark(
+        "Defined at any length; the logarithm hardly grows there, so far keys keep some weight."
+    ),
+    law=mark("The head's own kernel, from its two learned numbers."),
     build=KERPLE,
     parameters=(
-        Parameter("kernel", "log", "How the penalty grows with distance.", choices=KERNELS),
+        Parameter("kernel", "log", mark("How the penalty grows with distance."), choices=KERNELS),
     ),
 )

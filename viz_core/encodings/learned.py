@@ -6,6 +6,7 @@ from torch import Tensor, nn
 
 from viz_core.encodings._contract import Encoding, Geometry, Paper, PositionEncoding
 from viz_core.errors import LengthError
+from viz_core.words import mark, say
 
 
 class Learned(PositionEncoding):
@@ -28,8 +29,12 @@ class Learned(PositionEncoding):
         """
         if positions.numel() and int(positions.max()) >= self.longest:
             raise LengthError(
-                f"Learned positions end at {self.longest} tokens, and position "
-                f"{int(positions.max())} was asked for; choose at most {self.longest} tokens.",
+                say(
+                    "Learned positions end at {longest} tokens, and position {position} was asked "
+                    "for; choose at most {longest} tokens.",
+                    longest=self.longest,
+                    position=int(positions.max()),
+                ),
                 largest=self.longest,
             )
         added: Tensor = self.table(positions) * self.geometry.width**0.5
@@ -51,8 +56,10 @@ ENCODING = Encoding(
         "https://arxiv.org/abs/1705.03122",
     ),
     latex=r"x_p \leftarrow x_p + E_p,\quad 0 \leq p < L",
-    summary="A trained vector per position is added to the token vectors, once, at the bottom.",
-    beyond="Undefined: the table ends at the trained length.",
-    law="None: a table of free vectors has no curve by distance.",
+    summary=mark(
+        "A trained vector per position is added to the token vectors, once, at the bottom."
+    ),
+    beyond=mark("Undefined: the table ends at the trained length."),
+    law=mark("None: a table of free vectors has no curve by distance."),
     build=Learned,
 )

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from viz_core.encodings._contract import Encoding, Paper, PositionEncoding
+from viz_core.words import mark
 
 
 class NoPE(PositionEncoding):
@@ -27,8 +28,8 @@ ENCODING = Encoding(
         "https://arxiv.org/abs/2305.19466",
     ),
     latex=r"s_{ij} = \frac{q_i^\top k_j}{\sqrt{D}}",
-    summary="Nothing is added. Only the causal mask tells earlier from later.",
-    beyond="Defined at any length; nothing in it was trained for more keys than it has seen.",
-    law="Flat: with no position in the logits, every distance is alike.",
+    summary=mark("Nothing is added. Only the causal mask tells earlier from later."),
+    beyond=mark("Defined at any length; nothing in it was trained for more keys than it has seen."),
+    law=mark("Flat: with no position in the logits, every distance is alike."),
     build=NoPE,
 )

@@ -8,6 +8,7 @@ from viz_core.encodings._contract import Encoding, Geometry, Paper, Parameter
 from viz_core.encodings._scalings import frequencies
 from viz_core.encodings.rope import RoPE
 from viz_core.errors import UsageError
+from viz_core.words import mark, say
 
 
 class PRoPE(RoPE):
@@ -20,7 +21,9 @@ class PRoPE(RoPE):
 
     def __init__(self, geometry: Geometry, share: float = 0.75, theta: float = 10000.0) -> None:
         if geometry.head_dim % 2:
-            raise UsageError(f"Expected an even head width for p-RoPE; got {geometry.head_dim}.")
+            raise UsageError(
+                say("Expected an even head width for p-RoPE; got {width}.", width=geometry.head_dim)
+            )
         super().__init__(geometry, theta)
         self.rotary = 2 * int(share * geometry.head_dim // 2)
 
@@ -46,17 +49,23 @@ ENCODING = Encoding(
     latex=r"s_{ij} = \frac{1}{\sqrt{D}}\,\mathrm{Re}\sum_k q_i^{(k)}\,\overline{k_j^{(k)}}"
     r"\,e^{\mathrm{i}(i-j)\theta_k},\quad \theta_k = b^{-2k/D}\ \mathrm{for}\ k < pD/2"
     r",\ \mathrm{else}\ 0",
-    summary="Only the fast pairs of channels turn with position; the slow ones carry content.",
-    beyond="Defined at any length; the slow angles that training never showed are left out.",
-    law="The kernel of the head's mean query and mean key: cosines of the pairs that turn, and a "
-    "constant of those that don't.",
+    summary=mark(
+        "Only the fast pairs of channels turn with position; the slow ones carry content."
+    ),
+    beyond=mark("Defined at any length; the slow angles that training never showed are left out."),
+    law=mark(
+        "The kernel of the head's mean query and mean key: cosines of the pairs that turn, and a "
+        "constant of those that don't."
+    ),
     build=PRoPE,
     parameters=(
-        Parameter("share", 0.75, "The share p of the pairs that turn, fastest first.", 0.0, 1.0),
+        Parameter(
+            "share", 0.75, mark("The share p of the pairs that turn, fastest first."), 0.0, 1.0
+        ),
         Parameter(
             "theta",
             10000.0,
-            "The base b; wavelengths run from 2 pi to 2 pi x b^p.",
+            mark("The base b; wavelengths run from 2 pi to 2 pi x b^p."),
             2.0,
             1e9,
         ),

@@ -14,6 +14,7 @@ from viz_core.encodings._contract import (
 )
 from viz_core.encodings._scalings import SCALINGS, Scaling, frequencies
 from viz_core.errors import UsageError
+from viz_core.words import mark, say
 
 LAYOUTS = ("half", "interleaved")
 
@@ -85,13 +86,21 @@ class RoPE(PositionEncoding):
         self.rotary = rotary or geometry.head_dim
         if self.rotary % 2 or self.rotary < least:
             raise UsageError(
-                f"Expected an even head width of at least {least} for RoPE with scaling "
-                f"{scaling}; got {self.rotary}."
+                say(
+                    "Expected an even head width of at least {least} for RoPE with scaling "
+                    "{scaling}; got {width}.",
+                    least=least,
+                    scaling=scaling,
+                    width=self.rotary,
+                )
             )
         if self.rotary > geometry.head_dim:
             raise UsageError(
-                f"Expected at most the head's {geometry.head_dim} channels to turn; "
-                f"got rotary {self.rotary}."
+                say(
+                    "Expected at most the head's {width} channels to turn; got rotary {rotary}.",
+                    width=geometry.head_dim,
+                    rotary=self.rotary,
+                )
             )
         self.theta, self.layout = theta, layout
         self.scaling = Scaling(scaling, factor)
@@ -153,27 +162,33 @@ ENCODING = Encoding(
     ),
     latex=r"s_{ij} = \frac{1}{\sqrt{D}}\,\mathrm{Re}\sum_k q_i^{(k)}\,\overline{k_j^{(k)}}"
     r"\,e^{\mathrm{i}(i-j)\theta_k},\quad \theta_k = b^{-2k/D}",
-    summary="Pairs of channels of queries and keys turn with position: scores ripple by distance.",
-    beyond="Defined at any length; slow pairs reach angles that training never showed.",
-    law="The kernel of the head's mean query and mean key: a sum of cosines at RoPE's frequencies.",
+    summary=mark(
+        "Pairs of channels of queries and keys turn with position: scores ripple by distance."
+    ),
+    beyond=mark("Defined at any length; slow pairs reach angles that training never showed."),
+    law=mark(
+        "The kernel of the head's mean query and mean key: a sum of cosines at RoPE's frequencies."
+    ),
     build=RoPE,
     parameters=(
         Parameter(
             "theta",
             10000.0,
-            "The base b; wavelengths run from 2 pi to 2 pi x b.",
+            mark("The base b; wavelengths run from 2 pi to 2 pi x b."),
             2.0,
             1e9,
         ),
-        Parameter("scaling", "none", "How frequencies are stretched.", choices=SCALINGS),
+        Parameter("scaling", "none", mark("How frequencies are stretched."), choices=SCALINGS),
         Parameter(
             "factor",
             1.0,
-            "The stretch s, usually evaluated / trained length.",
+            mark("The stretch s, usually evaluated / trained length."),
             1.0,
             1024.0,
         ),
-        Parameter("layout", "half", "Which channels form a pair.", choices=LAYOUTS),
-        Parameter("rotary", 0, "How many channels of a head turn; 0 for all.", 0, 512, aside=True),
+        Parameter("layout", "half", mark("Which channels form a pair."), choices=LAYOUTS),
+        Parameter(
+            "rotary", 0, mark("How many channels of a head turn; 0 for all."), 0, 512, aside=True
+        ),
     ),
 )

@@ -12,6 +12,7 @@ from viz_core.encodings._contract import (
     Parameter,
     PositionEncoding,
 )
+from viz_core.words import mark
 
 
 def gram(distance: Tensor, waves: int = 64, first: int = 0) -> Tensor:
@@ -57,23 +58,25 @@ ENCODING = Encoding(
     ),
     latex=r"s_{ij} = \frac{q_i^\top k_j}{\sqrt{D}} + \frac{H}{8h} \left(\sum_{k=0}^{d'/2-1} "
     r"\cos\frac{i-j}{10000^{2k/d'}} - \frac{d'}{2}\right)",
-    summary="The products of sinusoidal vectors join the logits: they fall like a logarithm, with "
-    "ripples.",
-    beyond="Defined at any length; the bias falls ever more slowly, and ripples on the way.",
-    law="The head's own bias: the same curve in every head, divided by 8 h / H.",
+    summary=mark(
+        "The products of sinusoidal vectors join the logits: they fall like a logarithm, with "
+        "ripples."
+    ),
+    beyond=mark("Defined at any length; the bias falls ever more slowly, and ripples on the way."),
+    law=mark("The head's own bias: the same curve in every head, divided by 8 h / H."),
     build=Sandwich,
     parameters=(
         Parameter(
             "waves",
             64,
-            "How many cosines are added, half the width d' of the vectors; the paper has 64.",
+            mark("How many cosines are added, half the width d' of the vectors; the paper has 64."),
             1,
             1024,
         ),
         Parameter(
             "first",
             0,
-            "The first wave: 0 as in the authors' listing, 1 as in NeMo's code.",
+            mark("The first wave: 0 as in the authors' listing, 1 as in NeMo's code."),
             0,
             1,
             aside=True,

@@ -12,6 +12,7 @@ from viz_core.encodings._contract import (
     Parameter,
     PositionEncoding,
 )
+from viz_core.words import mark
 
 
 def sinusoid(positions: Tensor, width: int, base: float = 10000.0) -> Tensor:
@@ -54,9 +55,15 @@ ENCODING = Encoding(
     ),
     latex=r"\mathrm{PE}_{p,2k} = \sin(p\,b^{-2k/d}),\quad "
     r"\mathrm{PE}_{p,2k+1} = \cos(p\,b^{-2k/d})",
-    summary="A fixed table of sines and cosines is added to the token vectors, once, at the start.",
-    beyond="The formula has a value at any position, but the model has never seen those past L.",
-    law="None: PE[p] . PE[q] depends on p - q only, but W_q and W_k undo that.",
+    summary=mark(
+        "A fixed table of sines and cosines is added to the token vectors, once, at the start."
+    ),
+    beyond=mark(
+        "The formula has a value at any position, but the model has never seen those past L."
+    ),
+    law=mark("None: PE[p] . PE[q] depends on p - q only, but W_q and W_k undo that."),
     build=Sinusoidal,
-    parameters=(Parameter("base", 10000.0, "Wavelengths run from 2 pi to 2 pi x base.", 2.0, 1e9),),
+    parameters=(
+        Parameter("base", 10000.0, mark("Wavelengths run from 2 pi to 2 pi x base."), 2.0, 1e9),
+    ),
 )

@@ -15,6 +15,7 @@ from viz_core.encodings._contract import (
     PositionEncoding,
 )
 from viz_core.errors import UsageError
+from viz_core.words import mark, say
 
 
 def bucket(
@@ -60,7 +61,11 @@ class T5(PositionEncoding):
         super().__init__(geometry)
         if max_distance <= buckets // 2:
             raise UsageError(
-                f"Expected max_distance above buckets / 2 = {buckets // 2}; got {max_distance}."
+                say(
+                    "Expected max_distance above buckets / 2 = {half}; got {max_distance}.",
+                    half=buckets // 2,
+                    max_distance=max_distance,
+                )
             )
         self.buckets, self.max_distance = buckets, max_distance
         self.bidirectional = bool(bidirectional)
@@ -84,29 +89,31 @@ ENCODING = Encoding(
         "https://arxiv.org/abs/1910.10683",
     ),
     latex=r"s_{ij} = \frac{q_i^\top k_j}{\sqrt{D}} + b_{h,\,\mathrm{bucket}(i-j)}",
-    summary="A learned scalar per head and distance bucket joins the logits: a true staircase.",
-    beyond="Defined at any length: all distances past the last edge share one scalar.",
-    law="The head's own table: constant within a bucket, a step at each edge.",
+    summary=mark(
+        "A learned scalar per head and distance bucket joins the logits: a true staircase."
+    ),
+    beyond=mark("Defined at any length: all distances past the last edge share one scalar."),
+    law=mark("The head's own table: constant within a bucket, a step at each edge."),
     build=T5,
     parameters=(
         Parameter(
             "buckets",
             32,
-            "Number of buckets; the first half hold one distance each.",
+            mark("Number of buckets; the first half hold one distance each."),
             4,
             512,
         ),
         Parameter(
             "max_distance",
             128,
-            "Where the logarithmic buckets end, in tokens.",
+            mark("Where the logarithmic buckets end, in tokens."),
             8,
             65536,
         ),
         Parameter(
             "bidirectional",
             0,
-            "1 where the future has half of the buckets, as in T5's encoder.",
+            mark("1 where the future has half of the buckets, as in T5's encoder."),
             0,
             1,
             aside=True,

@@ -10,6 +10,7 @@ from torch import Tensor
 from viz_core.encodings._contract import Encoding, Geometry, Paper, Parameter
 from viz_core.encodings.rope import RoPE, rotate
 from viz_core.errors import LengthError
+from viz_core.words import mark, say
 
 GAMMA = 0.4  # the paper's: how far the fastest pair's shrinking is from the slowest one's
 ROOM = 1e10  # how far apart in size the first and last query may be: products of them keep digits
@@ -45,15 +46,20 @@ class XPos(RoPE):
     @property
     def limit(self) -> str:
         """Not training but the size of numbers ends it."""
-        return f"the {self.longest:,} positions that floats hold"
+        return say("the {longest:,} positions that floats hold", longest=self.longest)
 
     def embed(self, x: Tensor, positions: Tensor) -> Tensor:
         """x as it is. Raises LengthError for positions whose queries and keys floats don't hold."""
         if positions.numel() and int(positions.max()) >= self.longest:
             raise LengthError(
-                f"Floats hold xPos of span {self.span:g} for {self.longest} positions, and "
-                f"position {int(positions.max())} was asked for; choose at most {self.longest} "
-                "tokens, or train with a larger span.",
+                say(
+                    "Floats hold xPos of span {span:g} for {longest} positions, and position "
+                    "{position} was asked for; choose at most {longest} tokens, or train with a "
+                    "larger span.",
+                    span=self.span,
+                    longest=self.longest,
+                    position=int(positions.max()),
+                ),
                 self.longest,
             )
         return x
@@ -102,23 +108,25 @@ ENCODING = Encoding(
     latex=r"s_{ij} = \frac{1}{\sqrt{D}}\,\mathrm{Re}\sum_k q_i^{(k)}\,\overline{k_j^{(k)}}"
     r"\,\zeta_k^{(i-j)/B}\,e^{\mathrm{i}(i-j)\theta_k},\quad "
     r"\zeta_k = \frac{2k/D + 0.4}{1.4},\quad \theta_k = b^{-2k/D}",
-    summary="RoPE whose ripples die out with distance, the fast ones first.",
-    beyond="The score is defined at any distance; queries shrink and keys grow with position, and "
-    "past 18 B tokens floats hold them no longer: undefined here.",
-    law="The kernel of the head's mean query and mean key: RoPE's cosines, each damped.",
+    summary=mark("RoPE whose ripples die out with distance, the fast ones first."),
+    beyond=mark(
+        "The score is defined at any distance; queries shrink and keys grow with position, and "
+        "past 18 B tokens floats hold them no longer: undefined here."
+    ),
+    law=mark("The kernel of the head's mean query and mean key: RoPE's cosines, each damped."),
     build=XPos,
     parameters=(
         Parameter(
             "theta",
             10000.0,
-            "The base b; wavelengths run from 2 pi to 2 pi x b.",
+            mark("The base b; wavelengths run from 2 pi to 2 pi x b."),
             2.0,
             1e9,
         ),
         Parameter(
             "span",
             512.0,
-            "The span B: over so many tokens a pair's part in a score shrinks to zeta of it.",
+            mark("The span B: over so many tokens a pair's part in a score shrinks to zeta of it."),
             32.0,
             65536.0,
         ),

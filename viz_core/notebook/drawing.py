@@ -23,6 +23,7 @@ from viz_core.figures.spec import FigureSpec
 from viz_core.notebook.measuring import Traced, place
 from viz_core.render import paper
 from viz_core.types import Range
+from viz_core.words import PLAIN, mark, say, speaking
 
 SHARP = 200  # dots per inch of what a notebook shows
 
@@ -81,14 +82,15 @@ class Drawing:
         return f"<{self.export.title}: {self.command}>"
 
 
-def draw(figure: str, **options: Any) -> Drawing:
-    """A ready figure by its id (`list_figures`), with the options of `python -m viz_core figure`.
+def draw(figure: str, *, language: str = PLAIN, **options: Any) -> Drawing:
+    """A ready figure by its id (`list_figures`), with the options of `python -m viz_core figure`,
+    in `language`: "en" or "zh".
 
     Options have the command line's names with underscores, and its values: words, whole numbers,
     lists of either, such as `places=["alibi.3.2", "rope.3.1"]`. Raises UsageError for a figure or
     an option that there isn't, and as the figure does.
     """
-    return Drawing(plates.get(figure).export(options, Target()))
+    return Drawing(plates.get(figure).export(options, Target(language=language)))
 
 
 def draw_map(
@@ -98,8 +100,10 @@ def draw_map(
     rows: Range | None = None,
     columns: Range | None = None,
     linear: bool = False,
+    language: str = PLAIN,
 ) -> Drawing:
-    """The attention map of one head in the traced text, as a figure, whole or in part.
+    """The attention map of one head in the traced text, as a figure, whole or in part; in
+    `language`, "en" or "zh".
 
     Colours are logarithmic unless `linear`. Its provenance has the text's hash, not the text: for a
     figure that others can draw again, `draw("map", ...)` names one that they have too. Raises as
@@ -107,10 +111,14 @@ def draw_map(
     """
     c = traced.opened.checkpoint
     window = traced.window(layer, rows, columns)
-    number = place("head", head, len(window.value))
-    title = f"{traced.opened.name}, layer {layer}, head {head}"
-    about = (title, c.config.encoding, c.config.length, traced.length)
-    spec = attention_maps.build([attention_maps.Side(window, number, *about)], linear)
+    number = place(mark("head"), head, len(window.value))
+    target = Target(language=language)
+    target.sheet()  # raises for a language that there isn't
+    with speaking(language):
+        title = attention_maps.heading(traced.opened.name, layer, head)
+        about = (title, c.config.encoding, c.config.length, traced.length)
+        spec = attention_maps.build([attention_maps.Side(window, number, *about)], linear)
+        called = say("Attention map of one head")
     options: dict[str, Plain | Sequence[Plain]] = {
         "places": [f"{c.id}.{layer}.{head}"],
         "scaling": [traced.opened.setting or "none"],
@@ -127,9 +135,8 @@ def draw_map(
     )
     facts = {"cell": window.cell, "tokens": traced.length, "note": traced.text.note or None}
     arrays = digest(data.arrays(spec))
-    target = Target()
     made = Provenance("map", options, asdict(target), sources, facts, arrays)
-    return Drawing(Export(spec, "Attention map of one head", "map", target, made))
+    return Drawing(Export(spec, called, "map", target, made))
 
 
 def save(
@@ -152,8 +159,14 @@ def save(
     kind = path.suffix.lower().removeprefix(".")
     if kind not in export.KINDS:
         known = ", ".join(f".{name}" for name in export.KINDS)
-        raise UsageError(f"Expected a file name that ends in {known}; got {path.name}.")
-    target = Target(venue, columns, width, across)
+        raise UsageError(
+            say(
+                "Expected a file name that ends in {known}; got {file}.",
+                known=known,
+                file=path.name,
+            )
+        )
+    target = Target(venue, columns, width, across, drawing.export.target.language)
     made = replace(drawing.export.provenance, target=asdict(target))
     one = replace(drawing.export, name=path.stem, target=target, provenance=made, dpi=dpi)
     found = []
@@ -162,5 +175,7 @@ def save(
         try:
             found[-1].write_bytes(content)
         except OSError as error:
-            raise AtlasError(f"Could not write {found[-1]} ({error.strerror}).") from None
+            raise AtlasError(
+                say("Could not write {path} ({error}).", path=found[-1], error=error.strerror)
+            ) from None
     return found

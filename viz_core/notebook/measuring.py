@@ -17,6 +17,7 @@ from viz_core.signatures import summary
 from viz_core.texts import Passage
 from viz_core.trace import Trace, trace
 from viz_core.types import Pooling, Range, Window
+from viz_core.words import mark, say
 
 
 @dataclass(frozen=True, repr=False)
@@ -41,7 +42,7 @@ class Traced:
         pooling: Pooling = "mean",
     ) -> Window:
         """The map of all heads of `layer` (from 1). Raises UsageError, LengthError."""
-        number = place("layer", layer, len(self.trace.layers))
+        number = place(mark("layer"), layer, len(self.trace.layers))
         return attention.window(self.trace, number, rows, columns, pixels, pooling=pooling)
 
     def __repr__(self) -> str:
@@ -77,7 +78,7 @@ def map_attention(
     window = traced.window(layer, rows, columns, pixels, pooling)
     found = np.exp(window.value.astype(np.float64))
     found[:, window.count == 0] = np.nan
-    return found if head is None else found[place("head", head, len(found))]
+    return found if head is None else found[place(mark("head"), head, len(found))]
 
 
 def measure_decay(
@@ -92,7 +93,7 @@ def measure_decay(
     """
     size = _alike(some)
     model, layers = opened.at(size), opened.checkpoint.config.layers
-    wanted = range(layers) if layer is None else [place("layer", layer, layers)]
+    wanted = range(layers) if layer is None else [place(mark("layer"), layer, layers)]
     parts: dict[int, list[decay.Part]] = {number: [] for number in wanted}
     for passage in some:
         one = trace(model, passage.ids)
@@ -145,7 +146,7 @@ def measure_losses(
     """
     wanted = sorted(set(lengths))
     if not wanted:
-        raise UsageError("Expected one length or more, in tokens; got none.")
+        raise UsageError(say("Expected one length or more, in tokens; got none."))
     name, words = (text, "") if own is None else (texts.PASTED, own)
     longest = max(*wanted, opened.checkpoint.config.length)
     samples = texts.samples(name, longest, opened.checkpoint.tokenizer(), documents, words)
@@ -154,9 +155,16 @@ def measure_losses(
 
 
 def place(what: str, number: int, count: int) -> int:
-    """A layer or head counted from 0, from one counted from 1. Raises UsageError."""
+    """A layer or head (marked) counted from 0, from one counted from 1. Raises UsageError."""
     if not 1 <= number <= count:
-        raise UsageError(f"Expected a {what} from 1 to {count}; got {number}.")
+        raise UsageError(
+            say(
+                "Expected a {what} from 1 to {count}; got {number}.",
+                what=say(what),
+                count=count,
+                number=number,
+            )
+        )
     return number - 1
 
 
@@ -164,6 +172,6 @@ def _alike(some: Sequence[Passage]) -> int:
     """The length of all passages. Raises LengthError where they differ, or there is none."""
     lengths = sorted({len(p.ids) for p in some})
     if len(lengths) != 1:
-        said = ", ".join(f"{n:,}" for n in lengths) or "none"
-        raise LengthError(f"Expected passages of one length in tokens; got {said}.")
+        said = ", ".join(f"{n:,}" for n in lengths) or say("none")
+        raise LengthError(say("Expected passages of one length in tokens; got {came}.", came=said))
     return lengths[0]

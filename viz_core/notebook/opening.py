@@ -12,6 +12,7 @@ from viz_core.catalogue import Checkpoint
 from viz_core.errors import UsageError
 from viz_core.subject import Subject
 from viz_core.texts import Passage
+from viz_core.words import say
 
 
 @dataclass(frozen=True, repr=False)
@@ -112,7 +113,10 @@ def _device(name: str) -> torch.device:
         return devices.best()
     if not there.get(name, False):
         raise UsageError(
-            f"Expected a device among {', '.join(n for n, here in there.items() if here)}; got "
-            f"{name!r}. Leave it out to take the best one."
+            say(
+                "Expected a device among {known}; got {name!r}. Leave it out to take the best one.",
+                known=", ".join(n for n, here in there.items() if here),
+                name=name,
+            )
         )
     return torch.device(name)

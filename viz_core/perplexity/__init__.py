@@ -16,13 +16,14 @@ from typing import Any
 import numpy as np
 import torch
 
-from viz_core import variants
+from viz_core import encodings, variants
 from viz_core.errors import LengthError
 from viz_core.perplexity import intervals, protocols
 from viz_core.perplexity.protocols import FIXED, PROTOCOLS, Window
 from viz_core.perplexity.scoring import loss_by_position, token_losses
 from viz_core.subject import Sizes, Subject
 from viz_core.types import Sample
+from viz_core.words import say
 
 __all__ = ["PROTOCOLS", "Row", "loss_by_position", "measure", "token_losses"]
 
@@ -34,6 +35,8 @@ Kept = MutableMapping[str, dict[str, Any]]
 @dataclass(frozen=True)
 class Row:
     """One measured loss, in nats per token; None where there is no value, with `note` saying why.
+
+    A row is data, so its note is in English, whoever asked: `encodings.retold` says it to others.
 
     `difference` is the loss less that of the model as trained, on the same targets, with the
     context cut to its trained length: what reading further gains (below 0) or costs.
@@ -116,7 +119,7 @@ def measure(
                 found = results[n, setting]
                 rows += _rows(Row(setting, protocol, n, source=source), found, base, members)
             else:
-                note = f"undefined past {model.encoding.limit}"
+                note = encodings.ending(model.encoding)
                 rows.append(
                     Row(setting, protocol, n, source=source, documents=len(members), note=note)
                 )
@@ -214,7 +217,9 @@ def _sample(
         rows = torch.stack([ids[w.start : w.start + length + 1] for w in part])
         losses = token_losses(model, rows, last).double().cpu().numpy()  # [window, last]
         if not np.isfinite(losses).all():
-            raise LengthError(f"The model's losses at {length:,} tokens are not finite.")
+            raise LengthError(
+                say("The model's losses at {length:,} tokens are not finite.", length=length)
+            )
         by_position, n = losses.sum(axis=0), len(part)
         if len(edges) == 1:
             sums[0], counts[0] = sums[0] + by_position.sum(), counts[0] + losses.size

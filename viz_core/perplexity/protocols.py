@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from viz_core.errors import LengthError, UnknownName
+from viz_core.words import mark, say
 
 TARGETS = 256  # tokens of a document that fixed targets are
 STRIDE = 256  # by which a sliding window moves
@@ -21,15 +22,22 @@ FIXED, PIECES, SLIDING, POSITIONS = (
     "sliding-window",
     "per-position",
 )
-PROTOCOLS = {
-    FIXED: f"the same {TARGETS} target tokens of each document at every length: the last of an "
-    "input of N tokens",
-    PIECES: "each document cut into pieces of N tokens, all tokens scored: early ones of a piece "
-    "have little context",
-    SLIDING: f"windows of N tokens, moved by {STRIDE}, of which the last {STRIDE} are scored; the "
-    "same tokens at every length",
-    POSITIONS: "windows of N tokens at random places of each document, loss by the number of "
-    "tokens before",
+PROTOCOLS = {  # with the numbers above, spelt out: words to be translated are constants
+    FIXED: mark(
+        "the same 256 target tokens of each document at every length: the last of an input of N "
+        "tokens"
+    ),
+    PIECES: mark(
+        "each document cut into pieces of N tokens, all tokens scored: early ones of a piece have "
+        "little context"
+    ),
+    SLIDING: mark(
+        "windows of N tokens, moved by 256, of which the last 256 are scored; the same tokens at "
+        "every length"
+    ),
+    POSITIONS: mark(
+        "windows of N tokens at random places of each document, loss by the number of tokens before"
+    ),
 }
 
 
@@ -59,8 +67,15 @@ def windows(protocol: str, size: int, length: int, identity: str) -> list[Window
     least = {FIXED: TARGETS, SLIDING: STRIDE}.get(protocol, 1)  # the same tokens at every length
     if not least <= length <= longest:
         raise LengthError(
-            f"Expected lengths from {least:,} to {longest:,} tokens for {protocol} on documents of "
-            f"{size:,}; got {length:,}.",
+            say(
+                "Expected lengths from {least:,} to {longest:,} tokens for {protocol} on "
+                "documents of {size:,}; got {length:,}.",
+                least=least,
+                longest=longest,
+                protocol=protocol,
+                size=size,
+                length=length,
+            ),
             longest,
         )
     match protocol:
@@ -76,7 +91,7 @@ def windows(protocol: str, size: int, length: int, identity: str) -> list[Window
             seed = int.from_bytes(hashlib.sha256(identity.encode()).digest()[:8], "little")
             starts = np.random.default_rng(seed).integers(size - length, size=WINDOWS)
             return [Window(int(s), length, length) for s in sorted(starts)]
-    raise UnknownName("a protocol", protocol, list(PROTOCOLS))
+    raise UnknownName(mark("a protocol"), protocol, list(PROTOCOLS))
 
 
 def bins(protocol: str, length: int) -> tuple[Bin, ...]:

@@ -14,6 +14,7 @@ from typing import Literal
 import pandas as pd
 
 from viz_core.published.disagreements import DISAGREEMENTS, Disagreement, Quote
+from viz_core.words import mark, say
 
 __all__ = ["DISAGREEMENTS", "SOURCES", "Disagreement", "Quote", "Source", "rows"]
 
@@ -23,7 +24,10 @@ Verified = Literal["paper", "notes", "unverified"]
 @dataclass(frozen=True)
 class Source:
     """Where figures come from, and whether we have them from the "paper" itself, from "notes" on
-    it, or from an article that nobody could check ("unverified"); `year` is None if unknown."""
+    it, or from an article that nobody could check ("unverified"); `year` is None if unknown.
+
+    `note`, and what an article is called, are marked: `words.say` says them.
+    """
 
     authors: str
     year: int | None
@@ -35,10 +39,10 @@ class Source:
     @property
     def label(self) -> str:
         """Authors and year, as in a legend."""
-        return f"{self.authors} {self.year}" if self.year else self.authors
+        return f"{self.authors} {self.year}" if self.year else say(self.authors)
 
 
-_ARTICLE = "As published in the article, which states no protocol: nobody could check it."
+_ARTICLE = mark("As published in the article, which states no protocol: nobody could check it.")
 
 SOURCES: dict[str, Source] = {
     "press-2022": Source(
@@ -46,8 +50,10 @@ SOURCES: dict[str, Source] = {
         2022,
         "Train Short, Test Long: Attention with Linear Biases Enables Input Length Extrapolation",
         "https://arxiv.org/abs/2108.12409",
-        note="In non-overlapping chunks, loss falls with length for any model that keeps working: "
-        "fewer tokens have little context.",
+        note=mark(
+            "In non-overlapping chunks, loss falls with length for any model that keeps working: "
+            "fewer tokens have little context."
+        ),
     ),
     "haviv-2022": Source(
         "Haviv et al.",
@@ -55,21 +61,21 @@ SOURCES: dict[str, Source] = {
         "Transformer Language Models without Positional Encodings Still Learn Positional "
         "Information",
         "https://arxiv.org/abs/2203.16634",
-        note="At the trained length only.",
+        note=mark("At the trained length only."),
     ),
     "kazemnejad-2023": Source(
         "Kazemnejad et al.",
         2023,
         "The Impact of Positional Encoding on Length Generalization in Transformers",
         "https://arxiv.org/abs/2305.19466",
-        note="The same last tokens of each document, up to 200, at every length of context.",
+        note=mark("The same last tokens of each document, up to 200, at every length of context."),
     ),
     "chen-2023": Source(
         "Chen et al.",
         2023,
         "Extending Context Window of Large Language Models via Positional Interpolation",
         "https://arxiv.org/abs/2306.15595",
-        note="Table 1 after 1,000 steps of fine-tuning; Table 3 by number of steps.",
+        note=mark("Table 1 after 1,000 steps of fine-tuning; Table 3 by number of steps."),
     ),
     "peng-2023": Source(
         "Peng et al.",
@@ -89,7 +95,7 @@ SOURCES: dict[str, Source] = {
         "Qwen Technical Report",
         "https://arxiv.org/abs/2309.16609",
         "notes",
-        "From notes on the paper: not compared with the paper itself.",
+        mark("From notes on the paper: not compared with the paper itself."),
     ),
     "ding-2024": Source(
         "Ding et al.",
@@ -102,20 +108,20 @@ SOURCES: dict[str, Source] = {
         2024,
         "Round and Round We Go! What makes Rotary Positional Encodings useful?",
         "https://arxiv.org/abs/2410.06205",
-        note="At the trained length only.",
+        note=mark("At the trained length only."),
     ),
     "article-a": Source(
-        "Article A",
+        mark("Article A"),
         None,
-        "An article that compares RoPE, its scalings, ALiBi and T5 beyond the trained length",
+        mark("An article that compares RoPE, its scalings, ALiBi and T5 beyond the trained length"),
         "",
         "unverified",
         _ARTICLE,
     ),
     "article-b": Source(
-        "Article B",
+        mark("Article B"),
         None,
-        "An article that builds ALiBi and RoPE from scratch",
+        mark("An article that builds ALiBi and RoPE from scratch"),
         "",
         "unverified",
         _ARTICLE,

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from viz_core.errors import UsageError
+from viz_core.words import say
 
 TURNS = 2.0  # turns over a curve from which a wave can be told from the curve's trend
 
@@ -56,8 +57,11 @@ def _padded(theta: Array) -> Array:
     """Log frequencies with one more step at either end; UsageError unless they descend."""
     if len(theta) < 2 or not (theta > 0).all() or not (np.diff(theta) < 0).all():
         raise UsageError(
-            "Expected at least 2 positive frequencies, fastest first; got "
-            f"{', '.join(f'{t:g}' for t in theta[:4]) or 'none'}. Leave out pairs that don't turn."
+            say(
+                "Expected at least 2 positive frequencies, fastest first; got {came}. Leave out "
+                "pairs that don't turn.",
+                came=", ".join(f"{t:g}" for t in theta[:4]) or say("none"),
+            )
         )
     log = np.log(theta)
     return np.concatenate(([2 * log[0] - log[1]], log, [2 * log[-1] - log[-2]]))

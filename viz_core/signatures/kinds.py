@@ -14,9 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from viz_core.errors import LengthError
+from viz_core.words import mark, say
 
-DIAGONAL, PREVIOUS, LOCAL, LONG = "diagonal", "previous token", "local", "long range"
-INDUCTION, SINK, MIXED = "induction", "sink", "mixed"
+DIAGONAL, PREVIOUS, LOCAL = mark("diagonal"), mark("previous token"), mark("local")
+LONG, INDUCTION, SINK = mark("long range"), mark("induction"), mark("sink")
+MIXED = mark("mixed")
 NEAR = 16  # tokens: "local" is the keys from 2 to NEAR away; as near as T5's exact buckets
 LEAST = 0.3  # excess from which a kind counts, after the share that makes a sink in Gu et al. 2024
 LEAD = 0.1  # excess that the first of two kinds must have before the second
@@ -49,7 +51,11 @@ def by_distance(probability: Array, sink: int = 0) -> dict[str, Score]:
     length = probability.shape[1] + sink
     if length < 4 * NEAR + 2 * sink:
         raise LengthError(
-            f"Expected at least {4 * NEAR + 2 * sink} tokens to tell near from far; got {length}."
+            say(
+                "Expected at least {least} tokens to tell near from far; got {length}.",
+                least=4 * NEAR + 2 * sink,
+                length=length,
+            )
         )
     seen = 1 / np.arange(1, length + 1)  # a key's probability, if all that a query sees are alike
     pairs = np.arange(length - sink, 0, -1)

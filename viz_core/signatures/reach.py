@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from viz_core.errors import LengthError, UsageError
 from viz_core.signatures.chance import p_value
+from viz_core.words import say
 
 SHARES = (0.5, 0.9, 0.99)
 SHUFFLES = 999
@@ -55,7 +56,9 @@ def geometric(slope: Array, length: int) -> Array:
     sees: the baseline of every reach. LengthError for no token.
     """
     if length < 1:
-        raise LengthError(f"Expected at least 1 token to attend to; got {length}.")
+        raise LengthError(
+            say("Expected at least 1 token to attend to; got {length}.", length=length)
+        )
     weight = np.exp(-slope[:, None] * np.arange(length))
     per_query = 1 / weight.cumsum(axis=1)
     later = per_query[:, ::-1].cumsum(axis=1)[:, ::-1]  # queries that have a key at distance d
@@ -88,7 +91,9 @@ def nominal(slope: Array, shares: tuple[float, ...] = SHARES, keys: float = math
     every m is positive.
     """
     if not (slope > 0).all():
-        raise UsageError(f"Expected positive slopes for a nominal reach; got {slope.min():g}.")
+        raise UsageError(
+            say("Expected positive slopes for a nominal reach; got {least:g}.", least=slope.min())
+        )
     m = slope[:, None]
     return np.asarray(-np.log1p(np.array(shares) * np.expm1(-m * keys)) / m)
 
@@ -103,8 +108,12 @@ def progression(reach: Array, number: Array, seed: int = 0) -> Progression:
     """
     if len(reach) < 3 or not (reach > 0).all():
         raise LengthError(
-            f"Expected at least 3 heads of positive reach for a progression; got {len(reach)} "
-            f"heads, the smallest reach {reach.min():g}."
+            say(
+                "Expected at least 3 heads of positive reach for a progression; got {heads} "
+                "heads, the smallest reach {least:g}.",
+                heads=len(reach),
+                least=reach.min(),
+            )
         )
     heads, log = len(reach), np.log2(reach)
     one, other = np.triu_indices(heads, 1)

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from viz_core.errors import LengthError
 from viz_core.signatures import frequencies, trend
 from viz_core.signatures.chance import DRAWS, p_value, rounding
+from viz_core.words import say
 
 SINGULAR = 1e-10  # of the largest eigenvalue: waves too alike to be told apart count once
 
@@ -55,8 +56,12 @@ def fit(
     tested = frequencies.fast(theta, distances)
     if not tested.any():
         raise LengthError(
-            f"Expected a curve in which the fastest pair turns twice; it has {distances:,} "
-            f"distances and the pair a period of {2 * np.pi / theta[0]:.1f}. Measure a longer text."
+            say(
+                "Expected a curve in which the fastest pair turns twice; it has {distances:,} "
+                "distances and the pair a period of {period:.1f}. Measure a longer text.",
+                distances=distances,
+                period=2 * np.pi / theta[0],
+            )
         )
     weight, span = trend.weights(pairs), trend.basis(pairs, theta[~tested])
     rest = curve * weight
@@ -67,8 +72,13 @@ def fit(
     known = np.flatnonzero(tested)
     if freedom <= 2 * len(known):
         raise LengthError(
-            f"Expected more distances than the {2 * len(known)} waves and {span.shape[1]} terms of "
-            f"the trend; got {distances}. Measure a longer text."
+            say(
+                "Expected more distances than the {waves} waves and {terms} terms of the trend; "
+                "got {distances}. Measure a longer text.",
+                waves=2 * len(known),
+                terms=span.shape[1],
+                distances=distances,
+            )
         )
     rng = np.random.default_rng(seed)
     moved = known + rng.uniform(-0.5, 0.5, (draws, len(known)))

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from viz_core.errors import LengthError
+from viz_core.words import say
 
 Array = npt.NDArray[np.float64]
 
@@ -58,7 +59,7 @@ def compare(measured: Array, nominal: Array, weight: Array | None = None) -> Slo
     """
     texts = len(measured)
     if not texts:
-        raise LengthError("Expected the slopes of at least 1 text; got none.")
+        raise LengthError(say("Expected the slopes of at least 1 text; got none."))
     share = np.ones(texts) if weight is None else weight
     share = share / share.sum()
     value = share @ measured

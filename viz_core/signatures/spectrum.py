@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from viz_core.errors import LengthError
 from viz_core.signatures import frequencies, trend
+from viz_core.words import say
 
 FINE = 8  # bins per resolved frequency: the curve is padded with zeros to FINE times its length
 
@@ -40,7 +41,12 @@ def spectrum(curve: Array, pairs: npt.NDArray[np.integer], theta: Array | None =
     """
     distances = curve.shape[1]
     if distances < 16:
-        raise LengthError(f"Expected at least 16 distances for a spectrum; got {distances}.")
+        raise LengthError(
+            say(
+                "Expected at least 16 distances for a spectrum; got {distances}.",
+                distances=distances,
+            )
+        )
     slow = np.empty(0) if theta is None else theta[~frequencies.fast(theta, distances)]
     window = np.hanning(distances + 2)[1:-1]
     swings = np.fft.rfft(trend.remove(curve, pairs, slow) * window, FINE * distances)

@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from viz_core.errors import LengthError
 from viz_core.signatures.chance import DRAWS, p_value
+from viz_core.words import say
 
 Array = npt.NDArray[np.float64]
 
@@ -59,7 +60,12 @@ def split(diagonal: Array, row: Array, squares: Array, draws: int = DRAWS, seed:
     freedom = texts * (pairs - rows)
     if distances < 2 or rows < distances or freedom < distances:
         raise LengthError(
-            f"Expected at least 3 rows that hold at least 2 distances; got {rows} and {distances}."
+            say(
+                "Expected at least 3 rows that hold at least 2 distances; got {rows} and "
+                "{distances}.",
+                rows=rows,
+                distances=distances,
+            )
         )
     within = squares - (row**2 / held).sum(axis=2)  # [text, head]
     contrast = _contrasts(diagonal, row / held)

@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from viz_core.errors import LengthError
 from viz_core.signatures.chance import DRAWS, p_value, rounding
+from viz_core.words import say
 
 TIE = 1e-5  # scores closer than this differ by float32's rounding of a straight line's steps
 
@@ -53,8 +54,11 @@ def climb(curve: Array, edges: Integers, draws: int = DRAWS, seed: int = 0) -> S
     middle, room = _stretches(edges, curve.shape[1])
     if not len(middle):
         raise LengthError(
-            "Expected an edge between buckets of at least 3 distances each; the curve has "
-            f"{curve.shape[1]:,} distances and none. Measure a longer text."
+            say(
+                "Expected an edge between buckets of at least 3 distances each; the curve has "
+                "{distances:,} distances and none. Measure a longer text.",
+                distances=curve.shape[1],
+            )
         )
     change = np.abs(np.diff(curve, axis=1))
     rng = np.random.default_rng(seed)

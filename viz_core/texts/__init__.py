@@ -6,41 +6,52 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 from tokenizers import Tokenizer
 
-from viz_core.errors import LengthError, TextError, UnknownName
-from viz_core.training.corpus import Document, corpus_folder, documents
-from viz_core.training.tokenizer import END
+from viz_core.errors import LengthError, TextError
+from viz_core.texts.choices import TextChoice, available
+from viz_core.texts.labels import pieces
+from viz_core.texts.sources import (
+    HELD_OUT,
+    MANUAL,
+    PASTED,
+    PERIOD,
+    PROSE,
+    RANDOM,
+    REPEATED,
+    held_out,
+    words_of,
+)
 from viz_core.types import SPAN, Sample
+from viz_core.words import say
 
-MANUAL, PROSE, RANDOM, REPEATED, PASTED = "python-docs", "prose", "random", "repeated", "pasted"
-HELD_OUT, PERIOD = "heldout", 64  # PERIOD: tokens that `repeated` repeats
-_WORKS = {"austen": "Jane Austen", "mhcc": "Matthew Henry", "sotu": "State of the Union"}
-_WORKS |= {"tdavid": "The Treasury of David", "web": "English Bible"}  # edited: not by its own name
+__all__ = [
+    "HELD_OUT",
+    "MANUAL",
+    "PASTED",
+    "PERIOD",
+    "PROSE",
+    "RANDOM",
+    "REPEATED",
+    "Passage",
+    "TextChoice",
+    "available",
+    "passages",
+    "pieces",
+    "samples",
+    "tokens",
+]
+
 # Ends of words and of the text: our BPE has no piece across one, so a cut there alters no token.
 _CUT = re.compile(r"(?<=\S)(?=[ \n])|\Z")
-# Byte-level BPE writes each byte as one printable character: itself, or the next beyond 255.
-_SELF = [*range(33, 127), *range(161, 173), *range(174, 256)]
-_NEXT = [b for b in range(256) if b not in _SELF]
-_BYTES = {chr(b): b for b in _SELF} | {chr(256 + n): b for n, b in enumerate(_NEXT)}
-_SHOWN = {" ": "·", "▁": "·", "\n": "↵", "\t": "⇥", "\r": "␍"}
-
-
-@dataclass(frozen=True)
-class TextChoice:
-    """One entry of the list of texts."""
-
-    id: str
-    title: str
-    about: str
 
 
 @dataclass(frozen=True)
 class Passage:
-    """Token ids as used, their sha256 (little-endian uint32), and a sentence if they fall short.
+    """Token ids as used, their sha256 (little-endian uint32), and a sentence if they fall short,
+    in the language spoken where they were asked for.
 
     `own`: someone's own text; nothing that is computed from it goes to disk.
     """
@@ -49,23 +60,6 @@ class Passage:
     sha256: str
     note: str = ""
     own: bool = False
-
-
-def available(corpus: Path | None = None) -> list[TextChoice]:
-    """All texts by name, with the held-out ones in the folder `corpus`. CorpusError if damaged."""
-    found = [
-        TextChoice(MANUAL, "Python manual", "Python's language reference, 465,000 characters."),
-        TextChoice(PROSE, "A page of prose", "An essay written for this project."),
-        TextChoice(RANDOM, "Random tokens", "Seeded, without any order: no content to follow."),
-        TextChoice(REPEATED, "Repeated tokens", f"{PERIOD} random tokens, again and again."),
-    ]
-    if held := _held_out(corpus):
-        found.append(TextChoice(HELD_OUT, "Held-out documents", "The starts of several of them."))
-    for d in held:
-        name = re.sub("[-_](.$)?", " ", d.id.rpartition("/")[2]).strip().title()  # less the party
-        title = f"{_WORKS.get(d.source, d.source)}: {name} (held out)"
-        found.append(TextChoice(f"{HELD_OUT}/{d.id}", title, f"{len(d.text):,} characters."))
-    return found
 
 
 def tokens(
@@ -83,20 +77,55 @@ def tokens(
     UnknownName for one that isn't there, CorpusError for damaged held-out documents.
     """
     if length < 1 or start < 0:
-        raise LengthError(f"Expected at least 1 token, from 0 on; got {length:,} from {start:,}.")
+        raise LengthError(
+            say(
+                "Expected at least 1 token, from 0 on; got {length:,} from {start:,}.",
+                length=length,
+                start=start,
+            )
+        )
     if text_id in (RANDOM, REPEATED):
         return _passage(_drawn(text_id, start + length, tokenizer, seed=0)[start:])
-    every = _first(_sources(text_id, pasted)[0], start + length, tokenizer)
+    every = _first(words_of(text_id, pasted)[0], start + length, tokenizer)
     ids = every[start:]
     if not ids:
-        raise TextError(f"Expected a start within {len(every):,} tokens of text; got {start:,}.")
+        raise TextError(
+            say(
+                "Expected a start within {tokens:,} tokens of text; got {start:,}.",
+                tokens=len(every),
+                start=start,
+            )
+        )
     own = text_id == PASTED
     if len(ids) == length:
         return _passage(ids, own=own)
-    what = f"{len(ids):,} token{'s' * (len(ids) > 1)}" + f" from token {start:,} on" * (start > 0)
     used = (ids * (length // len(ids) + 1))[:length] if repeat else ids
-    end = "it is repeated up to that length" if repeat else "all of it is used"
-    return _passage(used, f"The text has {what}, fewer than {length:,}: {end}.", own)
+    return _passage(used, _short(len(ids), length, start, repeat), own)
+
+
+def _short(count: int, length: int, start: int, repeat: bool) -> str:
+    """The note of a passage for which a text has `count` tokens, where `length` were asked for."""
+    have = say("1 token") if count == 1 else say("{count:,} tokens", count=count)
+    facts = {"have": have, "length": length, "start": start}
+    match start > 0, repeat:
+        case True, True:
+            return say(
+                "The text has {have} from token {start:,} on, fewer than {length:,}: "
+                "it is repeated up to that length.",
+                **facts,
+            )
+        case True, False:
+            return say(
+                "The text has {have} from token {start:,} on, fewer than {length:,}: "
+                "all of it is used.",
+                **facts,
+            )
+        case False, True:
+            return say(
+                "The text has {have}, fewer than {length:,}: it is repeated up to that length.",
+                **facts,
+            )
+    return say("The text has {have}, fewer than {length:,}: all of it is used.", **facts)
 
 
 def passages(
@@ -108,10 +137,16 @@ def passages(
     fit, as many as do, at least one, with a note on the last. Raises as `tokens` does.
     """
     if length < 1 or count < 1:
-        raise LengthError(f"Expected 1 passage of 1 token or more; got {count:,} of {length:,}.")
+        raise LengthError(
+            say(
+                "Expected 1 passage of 1 token or more; got {count:,} of {length:,}.",
+                count=count,
+                length=length,
+            )
+        )
     if text_id in (RANDOM, REPEATED):
         return [_passage(_drawn(text_id, length, tokenizer, seed)) for seed in range(count)]
-    every = _sources(text_id, pasted)
+    every = words_of(text_id, pasted)
     if text_id == HELD_OUT:
         n = min(count, len(every))
         starts = [every[i * len(every) // n] for i in range(n)]
@@ -120,8 +155,19 @@ def passages(
         found = [_passage(ids) for ids in _spread(every[0], length, count, tokenizer)]
         found = found or [tokens(text_id, length, tokenizer, pasted)]
     if len(found) < count:
-        what = "held-out documents" if text_id == HELD_OUT else f"times {length:,} tokens"
-        note = f"There are fewer than {count} {what}: the mean is over {len(found)}."
+        if text_id == HELD_OUT:
+            note = say(
+                "There are fewer than {count} held-out documents: the mean is over {found}.",
+                count=count,
+                found=len(found),
+            )
+        else:
+            note = say(
+                "There are fewer than {count} times {length:,} tokens: the mean is over {found}.",
+                count=count,
+                length=length,
+                found=len(found),
+            )
         found[-1] = replace(found[-1], note=found[-1].note or note)
     return found
 
@@ -138,8 +184,8 @@ def samples(
     """
     size = max(SPAN, longest) + 1
     if text_id == HELD_OUT:
-        _sources(HELD_OUT, "")  # raises where there are none
-        found = [Sample(d.id, d.source, _first(d.text, size, tokenizer), "") for d in _held_out()]
+        words_of(HELD_OUT, "")  # raises where there are none
+        found = [Sample(d.id, d.source, _first(d.text, size, tokenizer), "") for d in held_out()]
     else:
         for wanted in (size, longest + 1):
             parts = passages(text_id, wanted, count or 8, tokenizer, pasted)
@@ -152,29 +198,20 @@ def samples(
     if not long:
         most = max(len(s.ids) for s in found) - 1
         raise LengthError(
-            f"Expected a text of more than {longest:,} tokens; the longest part of {text_id} has "
-            f"{most + 1:,}, so choose lengths of at most {most:,}.",
+            say(
+                "Expected a text of more than {longest:,} tokens; the longest part of {text} has "
+                "{size:,}, so choose lengths of at most {most:,}.",
+                longest=longest,
+                text=text_id,
+                size=most + 1,
+                most=most,
+            ),
             most,
         )
     n = min(count or len(long), len(long))
     chosen = [long[i * len(long) // n] for i in range(n)]
     least = min(len(s.ids) for s in chosen)  # protocols place their tokens alike in all
     return [replace(s, ids=s.ids[:least], sha256=_passage(s.ids[:least]).sha256) for s in chosen]
-
-
-def pieces(ids: Sequence[int], tokenizer: Tokenizer) -> list[str]:
-    """A readable label per token, no HTML: whitespace visible, bytes of no character as ⟨E2⟩."""
-    labels = {i: _label(tokenizer.id_to_token(i)) for i in set(ids)}
-    return [labels[i] for i in ids]
-
-
-def _label(piece: str | None) -> str:
-    if piece is None or piece == END:
-        return "⟨end⟩" if piece else "⟨?⟩"
-    if all(c in _BYTES for c in piece):  # other kinds of tokenizer have pieces as they read
-        piece = bytes(_BYTES[c] for c in piece).decode("utf-8", "surrogateescape")
-    codes = {c: c.encode("utf-8", "surrogateescape").hex(" ").upper() for c in piece}
-    return "".join(_SHOWN.get(c) or (c if c.isprintable() else f"⟨{codes[c]}⟩") for c in piece)
 
 
 def _passage(ids: Sequence[int], note: str = "", own: bool = False) -> Passage:
@@ -212,39 +249,12 @@ def _first(text: str, count: int, tokenizer: Tokenizer) -> tuple[int, ...]:
             ids = tokenizer.encode(text[:end], add_special_tokens=False).ids
         except Exception:  # the library has no class for a piece without a number
             raise TextError(
-                "Expected token numbers such as 17 4 8: this checkpoint comes without a tokenizer, "
-                "or with one that lacks a piece of the text. Choose random tokens, or give numbers."
+                say(
+                    "Expected token numbers such as 17 4 8: this checkpoint comes without a "
+                    "tokenizer, or with one that lacks a piece of the text. Choose random tokens, "
+                    "or give numbers."
+                )
             ) from None
         if len(ids) >= count:
             break
     return tuple(ids[:count])
-
-
-def _sources(text_id: str, pasted: str) -> list[str]:
-    if text_id == MANUAL:
-        from pydoc_data.topics import topics  # half a megabyte: read when asked for
-
-        found = ["\n".join(topics[name] for name in sorted(topics))]
-    elif text_id == PROSE:
-        found = [Path(__file__).with_name("prose.txt").read_text("utf-8")]
-    elif text_id.partition("/")[0] == HELD_OUT:
-        if not (held := _held_out()):
-            raise TextError("Expected held-out documents; there are none. Run `make corpus` first.")
-        found = [d.text for d in held if text_id in (HELD_OUT, f"{HELD_OUT}/{d.id}")]
-    else:
-        found = [pasted] if text_id == PASTED else []
-    if not found:
-        raise UnknownName("a text", text_id, [MANUAL, PROSE, RANDOM, REPEATED, f"or {HELD_OUT}/ID"])
-    if not found[0].strip():
-        raise TextError("Expected a text; this one is empty. Paste some words, or choose another.")
-    return found
-
-
-def _held_out(corpus: Path | None = None) -> tuple[Document, ...]:
-    path = (corpus or corpus_folder()) / "heldout.jsonl"
-    return _documents(path, path.stat().st_mtime_ns) if path.is_file() else ()
-
-
-@lru_cache(maxsize=2)
-def _documents(path: Path, changed: int) -> tuple[Document, ...]:
-    return tuple(documents(path))

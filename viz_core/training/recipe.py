@@ -11,6 +11,7 @@ from pathlib import Path
 
 from viz_core.errors import UnknownName
 from viz_core.model import ModelConfig
+from viz_core.words import mark
 
 RECIPES = Path(__file__).parents[2] / "checkpoints" / "recipe.toml"
 
@@ -66,5 +67,5 @@ def load(name: str = "shipped", path: Path = RECIPES) -> Recipe:
     """The recipe called `name`; `UnknownName` with the known ones otherwise."""
     recipes = tomllib.loads(path.read_text(encoding="utf-8"))
     if name not in recipes:
-        raise UnknownName("a recipe", name, list(recipes))
+        raise UnknownName(mark("a recipe"), name, list(recipes))
     return Recipe(name=name, **recipes[name])

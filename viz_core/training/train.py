@@ -22,6 +22,7 @@ from viz_core.model import Transformer
 from viz_core.readers import native
 from viz_core.training import batches, corpus, tokenizer
 from viz_core.training.recipe import Recipe
+from viz_core.words import say
 
 COLUMNS = (
     "step",
@@ -50,7 +51,10 @@ def prepare(recipe: Recipe, text: Path, tokenizer_path: Path) -> Data:
     """Tokenizer and token ids for `recipe`, made once beside the corpus and read afterwards."""
     if not text.exists():
         raise AtlasError(
-            f"Expected the training text at {text}; it isn't there. Run `make corpus` first."
+            say(
+                "Expected the training text at {path}; it isn't there. Run `make corpus` first.",
+                path=text,
+            )
         )
     pieces = tokenizer.load_or_train(
         tokenizer_path,
@@ -127,8 +131,11 @@ def train(
         state = torch.load(state_path, map_location=place, weights_only=True)
         if state.get("identity") != identity:
             raise AtlasError(
-                f"The unfinished training in {out} has another recipe, encoding or text; "
-                "finish it as it began, or train into another folder with --out."
+                say(
+                    "The unfinished training in {folder} has another recipe, encoding or text; "
+                    "finish it as it began, or train into another folder with --out.",
+                    folder=out,
+                )
             )
         model.load_state_dict(state["model"])
         optim.load_state_dict(state["optimiser"])
@@ -179,14 +186,24 @@ def _check_kept(out: Path, kept: Collection[int], step: int) -> None:
     missing = [s for s in kept if s < step and not _kept(out, s).exists()]
     if missing:
         raise AtlasError(
-            f"Expected step {missing[0]:,} to be kept; the unfinished training in {out} is at step "
-            f"{step:,}, so leave it out of --keep, or train into another folder with --out."
+            say(
+                "Expected step {missing:,} to be kept; the unfinished training in {folder} is at "
+                "step {step:,}, so leave it out of --keep, or train into another folder with "
+                "--out.",
+                missing=missing[0],
+                folder=out,
+                step=step,
+            )
         )
     others = {p.name for p in out.glob("step-*.safetensors")} - {_kept(out, s).name for s in kept}
     if kept and others:
         raise AtlasError(
-            f"Expected no steps of another training in {out}; there is {min(others)}, so move it "
-            "away, or train into another folder with --out."
+            say(
+                "Expected no steps of another training in {folder}; there is {file}, so move it "
+                "away, or train into another folder with --out.",
+                folder=out,
+                file=min(others),
+            )
         )
 
 
