@@ -50,9 +50,10 @@ def test_numbers_stand_beside_what_they_are_of(write: Write, work: Work) -> None
     signatures = rope[rope.measurement == "signatures"].reset_index()
     for name in ("slope", "reach_90", "ripple", "ripple_p", "sink", "entropy", "kind"):
         assert list(signatures[name]) == [row[name] for row in wanted]
+    assert (signatures.swing > 0).all() and (signatures.swing_noise > 0).all()
     decay = rope[rope.measurement == "decay"].reset_index()
     assert list(decay.slope) == list(signatures.slope)
-    assert decay.ripple.isna().all() and decay.reach_50.notna().all()
+    assert decay.ripple.isna().all() and decay.swing.isna().all() and decay.reach_50.notna().all()
 
     maps = rope[rope.measurement == "maps"].reset_index()
     assert list(maps.slope) == pytest.approx(list(signatures.slope), rel=1e-5)

@@ -1,4 +1,4 @@
-"""Figures of what a sweep has: every head's decay, and losses by length."""
+"""Figures of what a sweep has: every head's decay, losses by length, and what training brings."""
 
 from __future__ import annotations
 
@@ -13,12 +13,15 @@ from viz_core.errors import AtlasError
 from viz_core.export.provenance import PROGRAM, VERSION
 from viz_core.export.target import Target
 from viz_core.figures import extrapolation
+from viz_core.figures.spec import FigureSpec
 from viz_core.jobs.sweep import Result
 from viz_core.jobs.tables import table
 from viz_core.perplexity.protocols import PROTOCOLS
+from viz_core.plates import emergence
 from viz_core.plates.extrapolation import NAMES
 from viz_core.render import paper
 from viz_core.store import Store
+from viz_core.words import say
 
 DECAY = "decay-grid"
 
@@ -27,18 +30,22 @@ def draw(results: Sequence[Result], store: Store, folder: Path, command: str) ->
     """Writes a PDF for each figure that there are results for; the paths.
 
     Decay: the checkpoints of one training step, as trained, by text and length. Losses: those of a
-    text. `command` made them, and stands in the files. Raises AtlasError if the disk refuses.
+    text. Emergence: the steps of trainings, by text and length. `command` made them, and stands in
+    the files. Raises AtlasError if the disk refuses.
     """
     there = [r for r in results if r.outcome.status in ("found", "computed")]
     files = dict[str, bytes]()
-    for stem, content in (*_decays(there), *_losses(there, store, command)):
+    losses, steps = _losses(there, store, command), _emergences(there, store, command)
+    for stem, content in (*_decays(there), *losses, *steps):
         files[f"{stem}.pdf"] = content
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, content in files.items():
             (folder / name).write_bytes(content)
     except OSError as error:
-        raise AtlasError(f"Could not write to {folder} ({error.strerror}).") from None
+        raise AtlasError(
+            say("Could not write to {folder} ({reason}).", folder=folder, reason=error.strerror)
+        ) from None
     return [folder / name for name in files]
 
 
@@ -61,24 +68,41 @@ def _decays(there: Sequence[Result]) -> Iterator[tuple[str, bytes]]:
         yield stem, one.files("pdf")[f"{stem}.pdf"]
 
 
+def by_length(rows: pd.DataFrame, protocol: str) -> Iterator[tuple[str, FigureSpec]]:
+    """(text, losses by length) for each text of which `rows` of a sweep's table have losses; none
+    under a protocol that tells them by position."""
+    scored = rows[(rows.measurement == "perplexity") & rows.status.isin(("found", "computed"))]
+    if protocol not in NAMES:
+        return
+    for text, part in scored.assign(note="").groupby("text", sort=False):
+        about = say(NAMES[protocol]), say(PROTOCOLS[protocol]), series.text(str(text))
+        yield str(text), extrapolation.build(series.curves(_numbered(part)), *about, "loss")
+
+
 def _losses(there: Sequence[Result], store: Store, command: str) -> Iterator[tuple[str, bytes]]:
     scored = [r for r in there if r.cell.measurement == "perplexity"]
-    protocol = scored[0].cell.how.protocol if scored else ""
-    if protocol not in NAMES:  # bins of positions are no curve by length
-        return
-    rows = table(scored, store).assign(note="")
-    for text, part in rows.groupby("text", sort=False):
-        spec = extrapolation.build(
-            series.curves(_numbered(part)),
-            NAMES[protocol],
-            PROTOCOLS[protocol],
-            series.TEXTS.get(str(text), str(text)),
-            "loss",
-        )
-        stem = f"losses-{_plain(str(text))}"
-        source = json.dumps({"program": PROGRAM, "version": VERSION, "command": command})
-        about = paper.About("Losses by length", spec.caption, f"{PROGRAM} {VERSION}", source)
-        yield stem, paper.draw(spec, Target().sheet(), ("pdf",), stem, about)[f"{stem}.pdf"]
+    if scored:
+        for text, spec in by_length(table(scored, store), scored[0].cell.how.protocol):
+            yield _pdf(spec, "Losses by length", f"losses-{_plain(text)}", command)
+
+
+def _emergences(there: Sequence[Result], store: Store, command: str) -> Iterator[tuple[str, bytes]]:
+    """One figure for each text and length of which there are several steps of a training."""
+    steps = [r for r in there if r.cell.step is not None and not r.cell.setting]
+    for text, length in dict.fromkeys((r.cell.text, r.cell.length) for r in steps):
+        some = [r for r in steps if (r.cell.text, r.cell.length) == (text, length)]
+        if len({r.cell.step for r in some}) < 2:
+            continue
+        rows = _numbered(table(some, store))
+        if found := emergence.trainings(rows, text, length):
+            spec = emergence.plot(found, rows, ()).spec
+            yield _pdf(spec, emergence.PLATE.title, f"emergence-{_plain(text)}-{length}", command)
+
+
+def _pdf(spec: FigureSpec, title: str, stem: str, command: str) -> tuple[str, bytes]:
+    source = json.dumps({"program": PROGRAM, "version": VERSION, "command": command})
+    about = paper.About(title, spec.caption, f"{PROGRAM} {VERSION}", source)
+    return stem, paper.draw(spec, Target().sheet(), ("pdf",), stem, about)[f"{stem}.pdf"]
 
 
 def _numbered(rows: pd.DataFrame) -> pd.DataFrame:

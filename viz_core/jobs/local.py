@@ -19,6 +19,7 @@ from multiprocessing.connection import Connection
 import torch
 
 from viz_core.jobs.cell import Cell, Outcome, Outcomes, Run, Tick
+from viz_core.words import say
 
 PATIENCE = 0.2  # seconds between looks
 TRIES = 2  # a process may be killed for what another one took; twice is no accident
@@ -107,10 +108,11 @@ def _serve(pipe: Connection, work: Run, threads: int) -> None:
 
 def _killed(cell: Cell, code: int) -> Outcome:
     assert cell.key is not None
-    how = signal.Signals(-code).name if code < 0 else f"exit status {code}"
-    return Outcome(
-        cell.key.digest,
-        "failed",
-        f"Its process was ended {TRIES} times over it ({how}), most likely for want of memory; "
+    how = signal.Signals(-code).name if code < 0 else say("exit status {code}", code=code)
+    reason = say(
+        "Its process was ended {times} times over it ({how}), most likely for want of memory; "
         "choose a shorter length or fewer workers.",
+        times=TRIES,
+        how=how,
     )
+    return Outcome(cell.key.digest, "failed", reason)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
@@ -21,7 +22,9 @@ from viz_core.perplexity import protocols
 from viz_core.signatures import kinds
 from viz_core.store import RunKey
 from viz_core.types import SINK
+from viz_core.words import say
 
+_SENTENCE = re.compile(r".+?(?:\.(?= |$)|。)", re.DOTALL)  # the first, in any language
 SHORTEST = 4 * kinds.NEAR + 2 * SINK  # tokens from which near heads and far ones are told apart
 
 
@@ -45,7 +48,7 @@ def plan(spec: Spec) -> list[Cell]:
     """
     for text in spec.texts:
         if text == texts.PASTED:
-            raise UsageError("Expected texts that others can read too; got pasted.")
+            raise UsageError(say("Expected texts that others can read too; got pasted."))
     read = Reading(spec.how)
     made = [
         _cell(spec, read, entrant, *what)
@@ -57,6 +60,21 @@ def plan(spec: Spec) -> list[Cell]:
         if some and all(c.undefined and c.setting for c in some):
             raise UsageError(some[0].obstacle)
     return made
+
+
+def marks(spec: Spec) -> tuple[tuple[str, int, int], ...]:
+    """(name, time of change, size) of the file of every checkpoint of `spec`: equal for as long as
+    its plan is. Raises UsageError for a glob that fits no file."""
+    found = []
+    for called in spec.checkpoints:
+        for _, name in _names(spec.folder, called):
+            where = Path(name.partition("?")[0])
+            path = where if where.exists() else catalogue.SHIPPED / where / "model.safetensors"
+            files = sorted(path.iterdir()) if path.is_dir() else [path] * path.exists()
+            about = [file.stat() for file in files]
+            newest = max((one.st_mtime_ns for one in about), default=0)
+            found.append((name, newest, sum(one.st_size for one in about)))
+    return tuple(found)
 
 
 def _entrants(spec: Spec) -> list[_Entrant]:
@@ -78,7 +96,13 @@ def _names(folder: Path, called: str) -> Iterator[tuple[str, str]]:
     if "*" in where or "[" in where:
         fit = sorted(glob.glob(where, root_dir=folder, recursive=True))
         if not fit:
-            raise UsageError(f"Expected checkpoints that fit {called} in {folder}; there are none.")
+            raise UsageError(
+                say(
+                    "Expected checkpoints that fit {called} in {folder}; there are none.",
+                    called=called,
+                    folder=folder,
+                )
+            )
         yield from ((one + mark + answers, str(folder / one) + mark + answers) for one in fit)
     elif "/" in where or Path(where).suffix:
         yield called, str(folder / where) + mark + answers
@@ -133,14 +157,16 @@ def _undefined(checkpoint: Checkpoint, setting: str, length: int) -> str:
     try:
         variants.parameters(c.encoding, setting, length, c.length)
     except UsageError as error:
-        return str(error).partition(". ")[0].removesuffix(".") + "."  # what to do is to leave it
+        first = _SENTENCE.match(str(error))  # the rest says what to do, which is to leave it
+        return first[0] if first else str(error)
     if not isinstance(c, ModelConfig) or setting == "off":
         return ""  # of other people's models, only the weights tell
     with torch.device("meta"):
         encoding = Transformer(c).encoding
     if encoding.longest is None or length <= encoding.longest:
         return ""
-    return f"{encodings.get(c.encoding).name} is undefined past {encoding.limit}."
+    name = encodings.get(c.encoding).name
+    return say("{name} is undefined past {limit}.", name=name, limit=encoding.limit)
 
 
 def _key(
@@ -162,6 +188,11 @@ def _key(
         return keys.survey(checkpoint, passages, how.view, how.pooling, setting)
     if length < SHORTEST:
         raise LengthError(
-            f"Expected lengths of at least {SHORTEST} tokens for {measurement}; got {length}."
+            say(
+                "Expected lengths of at least {shortest} tokens for {measurement}; got {length}.",
+                shortest=SHORTEST,
+                measurement=measurement,
+                length=length,
+            )
         )
     return keys.portrait(checkpoint, read.passages(checkpoint, text, length), setting)

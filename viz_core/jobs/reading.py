@@ -9,6 +9,7 @@ from viz_core.catalogue import Checkpoint
 from viz_core.errors import TextError
 from viz_core.jobs.cell import How
 from viz_core.types import Sample
+from viz_core.words import say
 
 
 class Reading:
@@ -29,9 +30,15 @@ class Reading:
             shortest = min(len(p.ids) for p in found)
             if len(found) < count or shortest < length:
                 raise TextError(
-                    f"Expected {count} passages of {length:,} tokens in {text}; it has "
-                    f"{len(found)} of at least {shortest:,}, so ask for fewer passages or shorter "
-                    "lengths."
+                    say(
+                        "Expected {count} passages of {length:,} tokens in {text}; it has {found} "
+                        "of at least {shortest:,}, so ask for fewer passages or shorter lengths.",
+                        count=count,
+                        length=length,
+                        text=text,
+                        found=len(found),
+                        shortest=shortest,
+                    )
                 )
             self._passages[where] = found
         return self._passages[where]

@@ -26,6 +26,7 @@ from viz_core.errors import AtlasError
 from viz_core.jobs.cell import Cell, Outcome, Outcomes, Tick
 from viz_core.jobs.spec import Limits
 from viz_core.jobs.work import Work
+from viz_core.words import say
 
 PATIENCE = 0.5  # seconds between looks for the files of tasks
 ASKING = 10.0  # seconds between questions to the queue, which many others ask as well
@@ -75,7 +76,7 @@ def run(cells: Sequence[Cell], work: Work, tick: Tick, limits: Limits) -> Outcom
                         yield from job.result()
                     else:
                         lost.add(i)
-                        yield from _failed(parts[i], f"{_named(job)} failed: {_said(error)}")
+                        yield from _failed(parts[i], _broken(job, error))
             if not waiting or time.monotonic() - asked < ASKING:
                 continue
             asked, queued = time.monotonic(), _queued(array)
@@ -85,7 +86,7 @@ def run(cells: Sequence[Cell], work: Work, tick: Tick, limits: Limits) -> Outcom
                 elif asked - gone.setdefault(i, asked) >= GRACE:
                     del waiting[i]
                     lost.add(i)
-                    yield from _failed(parts[i], f"{_named(job)} {_last(job)}")
+                    yield from _failed(parts[i], _last(job))
         if not lost:
             shutil.rmtree(folder, ignore_errors=True)  # its logs: nobody needs them now
     finally:
@@ -100,8 +101,10 @@ def _submitit() -> Any:
         importlib.import_module("submitit.helpers")
     except ImportError:
         raise AtlasError(
-            "Expected submitit for the executor slurm; it isn't installed. Install it with "
-            "`pip install -r requirements-slurm.txt`, or choose the executor local."
+            say(
+                "Expected submitit for the executor slurm; it isn't installed. Install it with "
+                "`pip install -r requirements-slurm.txt`, or choose the executor local."
+            )
         ) from None
     return module
 
@@ -112,8 +115,10 @@ def _submitted(
     submitit = _submitit()
     if shutil.which("sbatch") is None or shutil.which("srun") is None:
         raise AtlasError(
-            "Expected Slurm's sbatch on this machine for the executor slurm; it isn't there. Run "
-            "this where jobs are submitted, or choose the executor local."
+            say(
+                "Expected Slurm's sbatch on this machine for the executor slurm; it isn't there. "
+                "Run this where jobs are submitted, or choose the executor local."
+            )
         )
     executor = submitit.SlurmExecutor(folder=folder, max_num_timeout=10)
     words = {n: getattr(limits, n) for n in ("partition", "account", "qos")}
@@ -137,10 +142,13 @@ def _submitted(
     except (submitit.core.utils.FailedJobError, OSError) as error:
         shutil.rmtree(folder, ignore_errors=True)
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-        said = lines[-1].removeprefix("sbatch: error: ") if lines else "without a word"
+        said = lines[-1].removeprefix("sbatch: error: ") if lines else say("without a word")
         raise AtlasError(
-            f"Expected Slurm to take the sweep; it refused ({said}), so change the limits of "
-            "[executor]."
+            say(
+                "Expected Slurm to take the sweep; it refused ({reason}), so change the limits of "
+                "[executor].",
+                reason=said,
+            )
         ) from None
     return jobs
 
@@ -156,15 +164,11 @@ def _environment(work: Work, limits: Limits) -> list[str]:
     return [f"export {name}={shlex.quote(value)}" for name, value in found.items()]
 
 
-def _named(job: Any) -> str:
-    return f"Its task {job.job_id} of Slurm"
-
-
-def _said(error: object) -> str:
+def _broken(job: Any, error: object) -> str:
     """The last line of the trace that submitit hands over, before what it says of logs."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip(" -")]
     told = (line for line in reversed(lines) if "full logs" not in line and "- /" not in line)
-    return next(told, "")
+    return say("Its task {job} of Slurm failed: {reason}", job=job.job_id, reason=next(told, ""))
 
 
 def _failed(part: Sequence[Cell], reason: str) -> Iterator[Outcome]:
@@ -190,6 +194,14 @@ def _last(job: Any) -> str:
     try:
         lines = job.paths.stderr.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
-        return f"never began, or its log {job.paths.stderr} is out of sight."
-    said = next((line.strip() for line in reversed(lines) if line.strip()), "it is empty")
-    return f"ended without a result; the last line of its log is: {said}"
+        return say(
+            "Its task {job} of Slurm never began, or its log {log} is out of sight.",
+            job=job.job_id,
+            log=job.paths.stderr,
+        )
+    said = next((line.strip() for line in reversed(lines) if line.strip()), say("it is empty"))
+    return say(
+        "Its task {job} of Slurm ended without a result; the last line of its log is: {said}",
+        job=job.job_id,
+        said=said,
+    )

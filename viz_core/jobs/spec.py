@@ -12,6 +12,7 @@ from viz_core.errors import UnknownName, UsageError
 from viz_core.jobs.cell import How
 from viz_core.perplexity.protocols import PROTOCOLS
 from viz_core.types import Kind, Pooling
+from viz_core.words import say
 
 MEASUREMENTS = ("maps", "decay", "signatures", "perplexity")
 EXECUTORS = ("inline", "local", "slurm")
@@ -68,8 +69,12 @@ def read(path: Path) -> Spec:
         given = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
-        raise UsageError(f"Expected a sweep in TOML at {path}; got none ({reason}).") from None
-    _among(given, _KEYS, "a key of the spec")
+        raise UsageError(
+            say(
+                "Expected a sweep in TOML at {path}; got none ({reason}).", path=path, reason=reason
+            )
+        ) from None
+    _among(given, _KEYS, say("a key of the spec"))
     lists = {name: _list(given, name) for name in _LISTS}
     for name in lists["measurements"]:
         _known(name, MEASUREMENTS, "measurements")
@@ -102,19 +107,25 @@ _DEFAULTS: dict[str, tuple[str, ...]] = {"scalings": ("none",), "texts": ("heldo
 def _list(given: Mapping[str, Any], name: str) -> Any:
     """A list of words (of lengths: whole numbers), each once, in order; at least one."""
     found = given.get(name, _DEFAULTS.get(name))
-    wanted, what = (int, "whole numbers from 2 on") if name == "lengths" else (str, "words")
+    wanted = int if name == "lengths" else str
     good = isinstance(found, list | tuple) and found and all(type(x) is wanted for x in found)
     if not good or (wanted is int and min(found) < 2):
-        got = "nothing" if found is None else repr(found)
-        raise UsageError(f"Expected {name} as a list of {what}; got {got[:60]}.")
+        facts = {"name": name, "got": say("nothing") if found is None else repr(found)[:60]}
+        if wanted is int:
+            words = say("Expected {name} as a list of whole numbers from 2 on; got {got}.", **facts)
+        else:
+            words = say("Expected {name} as a list of words; got {got}.", **facts)
+        raise UsageError(words)
     return tuple(dict.fromkeys(found))
 
 
 def _table(given: Mapping[str, Any], name: str, keys: tuple[str, ...]) -> Mapping[str, Any]:
     found = given.get(name, {})
     if not isinstance(found, dict):
-        raise UsageError(f"Expected [{name}] as a table; got {found!r}.")
-    _among(found, keys, f"a key of [{name}]")
+        raise UsageError(
+            say("Expected [{name}] as a table; got {found!r}.", name=name, found=found)
+        )
+    _among(found, keys, say("a key of [{name}]", name=name))
     return found
 
 
@@ -128,11 +139,18 @@ def _limits(given: Mapping[str, Any]) -> Limits:
     for name in ("partition", "account", "qos"):
         word = found.get(name)
         if not (word is None or isinstance(word, str)):
-            raise UsageError(f"Expected {name} of [executor] as a word; got {word!r}.")
+            raise UsageError(
+                say("Expected {name} of [executor] as a word; got {word!r}.", name=name, word=word)
+            )
         values[name] = word
     options = found.get("sbatch", {})
     if not isinstance(options, dict) or any(isinstance(v, list | dict) for v in options.values()):
-        raise UsageError(f"Expected sbatch of [executor] as a table of options; got {options!r}.")
+        raise UsageError(
+            say(
+                "Expected sbatch of [executor] as a table of options; got {options!r}.",
+                options=options,
+            )
+        )
     return Limits(**values, sbatch=options)
 
 
@@ -154,10 +172,16 @@ def _number(
     """A whole number from `least` on; with `kind` float any above 0."""
     value = given.get(name, default)
     if kind is float:
-        good, what = type(value) in (int, float) and value > 0, "a number above 0"
+        good = type(value) in (int, float) and value > 0
+        words = say("Expected {name} as a number above 0; got {value!r}.", name=name, value=value)
     else:
         good = value is default or (type(value) is int and value >= least)
-        what = f"a whole number from {least} on"
+        words = say(
+            "Expected {name} as a whole number from {least} on; got {value!r}.",
+            name=name,
+            least=least,
+            value=value,
+        )
     if not good:
-        raise UsageError(f"Expected {name} as {what}; got {value!r}.")
+        raise UsageError(words)
     return value

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 
 from viz_core.errors import AtlasError
-from viz_core.jobs import inline, local, slurm
+from viz_core.jobs import inline, local, news, slurm
 from viz_core.jobs.cell import Cell, Outcome, Outcomes, Tick
 from viz_core.jobs.spec import Limits
 from viz_core.jobs.work import Work
 from viz_core.progress import Progress, ignore
 from viz_core.store import Store
+from viz_core.words import say
 
 Executor = Callable[[Sequence[Cell], Work, Tick], Outcomes]
 
@@ -28,8 +29,12 @@ class Result:
 
 
 def look(cells: Sequence[Cell], store: Store) -> list[Result]:
-    """What there is of `cells` now, while another process may still be at it: computes nothing."""
-    return [Result(cell, _known(cell, store)) for cell in cells]
+    """What there is of `cells` now, while another process may still be at it: computes nothing.
+
+    What a run has tried in vain has failed; what none has is missing.
+    """
+    told = news.heard(store.folder).failed
+    return [Result(cell, _told(_known(cell, store), told)) for cell in cells]
 
 
 def run(
@@ -50,17 +55,27 @@ def run(
     }
     came, total = dict[str, Outcome](), len(cells) or 1
     settled = sum(outcome.status != "missing" for outcome in known)
+    teller: news.Teller | None = None
 
     def tick() -> None:
+        if teller is not None:
+            teller.beat()
         here = sum(o.digest in came for o in known if o.status == "missing")
         progress((settled + here) / total)
 
     tick()
     if todo:
         _check_writable(store)
-        with closing(_executor(limits)(list(todo.values()), work, tick)) as outcomes:
+        teller = news.Teller(store.folder, todo)
+        with (
+            closing(teller),
+            closing(_executor(limits)(list(todo.values()), work, tick)) as outcomes,
+        ):
             for outcome in outcomes:
-                came[outcome.digest] = _checked(outcome, todo[outcome.digest], store)
+                outcome = _checked(outcome, todo[outcome.digest], store)
+                came[outcome.digest] = outcome
+                if outcome.status == "failed":
+                    teller.failed(outcome.digest, outcome.reason)
                 tick()
     return [
         Result(cell, came.get(outcome.digest, outcome))
@@ -73,6 +88,13 @@ def _known(cell: Cell, store: Store) -> Outcome:
         return Outcome("", "undefined" if cell.undefined else "failed", cell.obstacle)
     there = store.get(cell.key) is not None
     return Outcome(cell.key.digest, "found" if there else "missing")
+
+
+def _told(outcome: Outcome, failed: Mapping[str, str]) -> Outcome:
+    """A cell that isn't there, with what a run has said of it."""
+    if outcome.status != "missing" or outcome.digest not in failed:
+        return outcome
+    return Outcome(outcome.digest, "failed", failed[outcome.digest])
 
 
 def _checked(outcome: Outcome, cell: Cell, store: Store) -> Outcome:
@@ -89,8 +111,12 @@ def _check_writable(store: Store) -> None:
             pass
     except OSError as error:
         raise AtlasError(
-            f"Expected a store that can be written in {store.folder}, where workers leave their "
-            f"results; it can't be ({error.strerror}), so let ATLAS_STORE name another folder."
+            say(
+                "Expected a store that can be written in {folder}, where workers leave their "
+                "results; it can't be ({reason}), so let ATLAS_STORE name another folder.",
+                folder=store.folder,
+                reason=error.strerror,
+            )
         ) from None
 
 

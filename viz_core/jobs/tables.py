@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from viz_core import packing
 from viz_core.jobs import losses
 from viz_core.jobs.cell import Cell
 from viz_core.jobs.sweep import Result
-from viz_core.signatures import summary
+from viz_core.signatures import summary, swing
+from viz_core.signatures.portrait import Portrait
 from viz_core.store import Entry, Store
 from viz_core.survey import Survey
+from viz_core.words import mark, say
 
 ABOUT = (
     *("checkpoint", "encoding", "trained_length", "step", "tokens_seen", "setting", "text"),
@@ -27,7 +30,8 @@ LOSSES = (
     *("difference_low", "difference_high", "tokens", "documents"),
 )
 WHOLE = ("step", "tokens_seen", "layer", "head", "first", "last", "tokens", "documents", "passages")
-GONE = "Its result is not in the store any more, which is full; raise store_gb in the spec."
+PLAIN = 10000.0 ** (-np.arange(16) / 16)  # RoPE's, as `summary` tests on other encodings
+GONE = mark("Its result is not in the store any more, which is full; raise store_gb in the spec.")
 
 
 def table(results: Sequence[Result], store: Store) -> pd.DataFrame:
@@ -36,17 +40,24 @@ def table(results: Sequence[Result], store: Store) -> pd.DataFrame:
     `layer` and `head` count from 1. Columns after them, NaN where a measurement has none:
     - maps: `slope` (nats per token) and, of the first text, `glance_reach` (tokens),
       `glance_ripple` (nats), `glance_sink`, `glance_entropy` as in `viz_core.glance`;
-    - signatures: every statistic of `signatures.summary`; decay: slope and reach alone of these;
+    - signatures: every statistic of `signatures.summary`, and `swing` (nats), the size of a head's
+      ripples, with `swing_noise`, what the difference between texts alone would leave; decay: slope
+      and reach alone of these;
     - perplexity: losses in nats per token as in `perplexity.Row`.
     """
-    rows = [row for result in results for row in _rows(result, store)]
-    names = dict.fromkeys((*ABOUT, *(n for row in rows for n in row if n not in LAST), *LAST))
-    frame = pd.DataFrame(rows, columns=list(names))
+    return framed([row for result in results for row in rows(result, store)])
+
+
+def framed(every: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """The `rows` of several cells as one table."""
+    names = dict.fromkeys((*ABOUT, *(n for row in every for n in row if n not in LAST), *LAST))
+    frame = pd.DataFrame([*every], columns=list(names))
     whole = [name for name in WHOLE if name in frame]
     return frame.astype(dict.fromkeys(whole, "Int64"))
 
 
-def _rows(result: Result, store: Store) -> Iterable[dict[str, Any]]:
+def rows(result: Result, store: Store) -> list[dict[str, Any]]:
+    """The rows of one cell, read from `store`, as `table` has them."""
     cell, outcome = result.cell, result.outcome
     about = {
         "checkpoint": cell.checkpoint,
@@ -67,7 +78,7 @@ def _rows(result: Result, store: Store) -> Iterable[dict[str, Any]]:
         return [about]
     entry = store.get(cell.key)
     if entry is None:
-        return [about | {"status": "missing", "reason": GONE}]
+        return [about | {"status": "missing", "reason": say(GONE)}]
     return [about | row for row in _numbers(cell, entry)]
 
 
@@ -81,11 +92,21 @@ def _numbers(cell: Cell, entry: Entry) -> Iterable[dict[str, Any]]:
     if cell.measurement == "maps":
         yield from (shared | row for row in _glances(packing.unpack(entry)))
         return
-    for statistics in summary.rows(packing.unpack_portrait(entry)):
+    portrait = packing.unpack_portrait(entry)
+    for statistics, size in zip(summary.rows(portrait), _swings(portrait), strict=True):
         if cell.measurement == "decay":
             kept = {n: v for n, v in statistics.items() if n.startswith(DECAY)}
-            statistics = {name: statistics[name] for name in ("layer", "head")} | kept
-        yield shared | statistics
+            yield shared | {name: statistics[name] for name in ("layer", "head")} | kept
+        else:
+            yield shared | statistics | size
+
+
+def _swings(portrait: Portrait) -> Iterable[dict[str, Any]]:
+    theta = portrait.theta if len(portrait.theta) else PLAIN
+    for curve, error in zip(portrait.curve, portrait.error, strict=True):
+        found = swing.measure(curve, error, portrait.pairs, theta)
+        for size, noise in zip(found.size, found.noise, strict=True):
+            yield {"swing": float(size), "swing_noise": float(noise)}
 
 
 def _glances(survey: Survey) -> Iterable[dict[str, Any]]:

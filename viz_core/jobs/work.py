@@ -19,6 +19,7 @@ from viz_core.progress import Progress, ignore
 from viz_core.store import RunKey, Store
 from viz_core.subject import Subject
 from viz_core.trace import Trace, check_length, trace
+from viz_core.words import say
 
 
 @dataclass(frozen=True)
@@ -97,8 +98,11 @@ def _checkpoint(cell: Cell) -> Checkpoint:
     found = catalogue.find(cell.name)
     if found.sha256 != cell.sha256:
         raise AtlasError(
-            f"Expected {cell.checkpoint} as it was when the sweep began; its file has changed, so "
-            "run the sweep again."
+            say(
+                "Expected {checkpoint} as it was when the sweep began; its file has changed, so "
+                "run the sweep again.",
+                checkpoint=cell.checkpoint,
+            )
         )
     return found
 
@@ -112,6 +116,9 @@ def _same(cell: Cell, key: RunKey, shas: Sequence[str]) -> None:
     """Raises AtlasError where this machine reads other texts than the one that planned."""
     if tuple(shas) != key.texts:
         raise AtlasError(
-            f"Expected the same text {cell.text} as where the sweep was begun; this machine has "
-            "another, so let ATLAS_CORPUS name one folder that all of them read."
+            say(
+                "Expected the same text {text} as where the sweep was begun; this machine has "
+                "another, so let ATLAS_CORPUS name one folder that all of them read.",
+                text=cell.text,
+            )
         )
