@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
 from pages._kit import (
     cached,
+    decoding,
     lab,
     language,
     portray,
@@ -29,12 +30,15 @@ from pages._kit.waiting import Waiting
 from viz_core import texts
 from viz_core.catalogue import Checkpoint
 from viz_core.errors import AtlasError
+from viz_core.words import mark, say
 
 PAGE = Page(
-    title="Decay",
+    title=mark("Decay"),
     icon=":material/stairs:",
     order=3,
-    about="Attention by distance: decay laws, stairs and ripples of every head, each with a null.",
+    about=mark(
+        "Attention by distance: decay laws, stairs and ripples of every head, each with a null."
+    ),
 )
 
 
@@ -45,25 +49,25 @@ def prepare() -> None:
 
 
 def main() -> None:
-    st.title("Decay", anchor=False)
+    st.title(say(PAGE.title), anchor=False)
     shipped, damaged = cached.checkpoints()
     for sentence in damaged:
         st.error(sentence)
     if "decay_source" not in st.session_state:  # a first visit, or back from another page
-        asked, wrong = st.session_state.get("decay", DecayState()), list[str]()
-        if asked_for := language.asked():
-            asked, wrong = portray_state.decoded(asked_for)
-            wrong += _unknown(asked, shipped)
-        st.session_state.decay_wrong = wrong
-        portray_controls.seed(asked)
+        st.session_state.decay_address = address = language.asked()
+        kept = st.session_state.get("decay", DecayState())
+        portray_controls.seed(portray_state.decoded(address)[0] if address else kept)
     portray_controls.keep()
-    for sentence in st.session_state.decay_wrong:
+    for sentence in _wrong(st.session_state.decay_address, shipped):
         st.warning(sentence)
     st.markdown(
-        "How does attention fall off with distance, and why? **ALiBi** sets a straight line, half "
-        "as steep from head to head; **T5** learns a table with steps; **RoPE** leaves ripples at "
-        "the wavelengths of its rotations. Each of these claims is a number here, and stands "
-        "beside its null: what chance, or attention without any preference, would give."
+        say(
+            "How does attention fall off with distance, and why? **ALiBi** sets a straight line, "
+            "half as steep from head to head; **T5** learns a table with steps; **RoPE** leaves "
+            "ripples at the wavelengths of its rotations. Each of these claims is a number here, "
+            "and stands beside its null: what chance, or attention without any preference, would "
+            "give."
+        )
     )
     sitters = list[Sitter]()
     try:
@@ -105,7 +109,7 @@ def _sitters(shipped: dict[str, Checkpoint], pressed: bool) -> list[Sitter]:
     """The portraits that the controls ask for; a sentence for each that there is none of."""
     state = portray_controls.state()
     if not state.chosen:
-        st.info("Choose a checkpoint to see its heads.")
+        st.info(say("Choose a checkpoint to see its heads."))
         return []
     if state.source == "own":
         return _measured(state, shipped, pressed)
@@ -113,13 +117,19 @@ def _sitters(shipped: dict[str, Checkpoint], pressed: bool) -> list[Sitter]:
     lost = [n for n in state.chosen if n not in {one.id for one in found}]
     if own := [n for n in lost if n not in cached.shipped()[0]]:
         st.info(
-            f"Nothing is shipped about {', '.join(own)}, an upload: choose “My own measurement” to "
-            "measure it here."
+            say(
+                "Nothing is shipped about {names}, an upload: choose “My own measurement” to "
+                "measure it here.",
+                names=say(", ").join(own),
+            )
         )
     if lost := [n for n in lost if n not in own]:
         st.info(
-            f"Expected portraits of {', '.join(lost)} in `checkpoints/results`; there are none. "
-            "Run `make results`, or measure them here: choose “My own measurement”."
+            say(
+                "Expected portraits of {names} in `checkpoints/results`; there are none. "
+                "Run `make results`, or measure them here: choose “My own measurement”.",
+                names=say(", ").join(lost),
+            )
         )
     for one in found:
         if one.note:
@@ -134,8 +144,13 @@ def _measured(state: DecayState, shipped: dict[str, Checkpoint], pressed: bool) 
     if not pressed and wanted not in done:
         names = [lab.name(shipped[n].config.encoding, "", n) for n in state.chosen]
         st.info(
-            f"Compute measures {', '.join(names)} over {state.texts} passages of "
-            f"{state.length:,} tokens: seconds to minutes."
+            say(
+                "Compute measures {names} over {texts} passages of {length:,} tokens: seconds to "
+                "minutes.",
+                names=say(", ").join(names),
+                texts=state.texts,
+                length=state.length,
+            )
         )
         return []
     waiting, read = Waiting(place := st.empty()), list[texts.Passage]()
@@ -149,58 +164,81 @@ def _measured(state: DecayState, shipped: dict[str, Checkpoint], pressed: bool) 
             wrong.setdefault(str(error), []).append(one.id)
     place.empty()
     for sentence, ids in wrong.items():
-        st.error(f"{', '.join(ids)} {'are' if len(ids) > 1 else 'is'} left out. {sentence}")
+        names = say(", ").join(ids)
+        if len(ids) > 1:
+            st.error(say("{names} are left out. {reason}", names=names, reason=sentence))
+        else:
+            st.error(say("{name} is left out. {reason}", name=names, reason=sentence))
     portray.notes(read)
     if state.setting and not any(one.portrait.setting for one in found):
-        words = portray_settings.words(state.setting)
-        st.info(f"None of the chosen checkpoints has the setting {words}: all are as trained.")
+        st.info(
+            say(
+                "None of the chosen checkpoints has the setting {setting}: all are as trained.",
+                setting=portray_settings.words(state.setting),
+            )
+        )
     done.add(wanted)
     return portray.told_apart(found)
 
 
-def _unknown(state: DecayState, shipped: dict[str, Checkpoint]) -> list[str]:
-    """A sentence for each name in the address that isn't there."""
-    if not shipped:
-        return []
-    wrong = [
-        f"Expected a checkpoint among {', '.join(shipped)}; the address names {name[:40]!r}, so it "
-        "is left out."
+def _wrong(address: Mapping[str, str], shipped: dict[str, Checkpoint]) -> list[str]:
+    """A sentence for each part of `address` that can't be read or isn't there.
+
+    Made anew in every run, since the language may have changed.
+    """
+    state, wrong = portray_state.decoded(address)
+    if not address or not shipped:
+        return wrong
+    wrong += [
+        say(
+            "Expected a checkpoint among {known}; the address names {name!r}, so it is left out.",
+            known=say(", ").join(shipped),
+            name=name[: decoding.SAID],
+        )
         for name in dict.fromkeys((*state.chosen, state.changed))
         if name not in shipped
     ]
     if state.view and state.view not in state.chosen:
         wrong.append(
-            f"Expected view in the address among the chosen checkpoints; got {state.view[:40]!r}, "
-            "so all are shown."
+            say(
+                "Expected view in the address among the chosen checkpoints; got {name!r}, so all "
+                "are shown.",
+                name=state.view[: decoding.SAID],
+            )
         )
     changed = shipped.get(state.changed)
-    if "what" in st.query_params and changed and not portray_settings.fits(changed, state.what):
+    if "what" in address and changed and not portray_settings.fits(changed, state.what):
         wrong.append(
-            f"Expected what in the address to be a setting of {state.changed}; got "
-            f"{state.what.replace(':', '-')!r}, so another is shown."
+            say(
+                "Expected what in the address to be a setting of {name}; got {setting!r}, so "
+                "another is shown.",
+                name=state.changed,
+                setting=state.what.replace(":", "-"),
+            )
         )
-    known = [c.id for c in texts.available()]
-    if "text" in st.query_params and state.text not in known:
-        wrong.append(
-            f"Expected text in the address among {', '.join(known[:6])}; got "
-            f"{state.text[:40]!r}, so another is shown."
-        )
+    if "text" in address and state.text not in (known := [c.id for c in texts.available()]):
+        wrong.append(decoding.unknown("text", known, state.text))
     configs = [shipped[n].config for n in state.chosen if n in shipped]
     configs = configs or [next(iter(shipped.values())).config]
     ends = min(c.layers for c in configs), min(c.heads for c in configs)
     for name, most in zip(("layer", "head"), ends, strict=True):
-        if name in st.query_params and getattr(state, name) >= most:
+        if name in address and getattr(state, name) >= most:
             wrong.append(
-                f"Expected {name} in the address to be a number from 1 to {most}; got "
-                f"{getattr(state, name) + 1}, so {most} is shown."
+                say(
+                    "Expected {name} in the address to be a number from 1 to {most}; got {value}, "
+                    "so {most} is shown.",
+                    name=name,
+                    most=most,
+                    value=getattr(state, name) + 1,
+                )
             )
     return wrong
 
 
 def _numbers(sitters: Sequence[Sitter]) -> None:
     """Every statistic of every head, to take away."""
-    st.subheader("All numbers", anchor=False)
-    title = "Every statistic of every head, with its null"
+    st.subheader(say("All numbers"), anchor=False)
+    title = say("Every statistic of every head, with its null")
     tables.numbers(portray.table(sitters), "decay_signatures", title)
 
 

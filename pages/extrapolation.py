@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import pandas as pd
 import streamlit as st
 
 from pages._kit import (
     cached,
+    decoding,
     draw,
     export,
     export_lab,
@@ -15,6 +18,7 @@ from pages._kit import (
     lab_controls,
     lab_live,
     lab_state,
+    lab_tables,
     language,
     tables,
 )
@@ -26,17 +30,20 @@ from viz_core.errors import AtlasError
 from viz_core.figures import extrapolation, position_loss
 from viz_core.perplexity import PROTOCOLS
 from viz_core.perplexity.protocols import POSITIONS
+from viz_core.words import mark, say, sentences
 
 PAGE = Page(
-    title="Extrapolation",
+    title=mark("Extrapolation"),
     icon=":material/trending_up:",
     order=1,
-    about="Perplexity past the trained length: by protocol, by RoPE scaling, and as others report.",
+    about=mark(
+        "Perplexity past the trained length: by protocol, by RoPE scaling, and as others report."
+    ),
 )
 
 
 def main() -> None:
-    st.title("Extrapolation", anchor=False)
+    st.title(say(PAGE.title), anchor=False)
     shipped, damaged = cached.checkpoints()
     for sentence in damaged:
         st.error(sentence)
@@ -47,14 +54,12 @@ def main() -> None:
         st.error(str(error))
     known = sorted(set(table.text)) if len(table) else []
     if "lab_protocol" not in st.session_state:  # a first visit, or back from another page
-        asked, wrong = st.session_state.get("lab", LabState()), []
-        if asked_for := language.asked():
-            asked, wrong = lab_state.decoded(asked_for)
-            wrong += _unknown({"text": known, "report": list(reports()), "live": list(shipped)})
-        st.session_state.lab_wrong = wrong
-        lab_controls.seed(asked)
+        st.session_state.lab_address = address = language.asked()
+        kept = st.session_state.get("lab", LabState())
+        lab_controls.seed(lab_state.decoded(address)[0] if address else kept)
     lab_controls.keep()
-    for sentence in st.session_state.lab_wrong:
+    names = {"text": known, "report": list(reports()), "live": list(shipped)}
+    for sentence in _wrong(st.session_state.lab_address, names):
         st.warning(sentence)
     st.markdown(_about(cached.shipped()[0]))
     lab_controls.shared(known)
@@ -65,8 +70,8 @@ def main() -> None:
         section(by_position, table)
     section(lab_context.others, table)
     section(lab_context.training, cached.shipped()[0])
-    section(lab_context.gate)
-    section(lab_context.costs)
+    section(lab_tables.gate)
+    section(lab_tables.costs)
     section(lab_context.why)
     _remember()
     with mine:
@@ -74,26 +79,29 @@ def main() -> None:
     _remember()  # its controls too
 
 
-def _unknown(known: dict[str, list[str]]) -> list[str]:
-    """A sentence for each name in the address that isn't among the `known` ones of its kind."""
-    return [
-        f"Expected {name} in the address among {', '.join(names[:6])}"
-        f"{' and others' * (len(names) > 6)}; got "
-        f"{st.query_params[name][:40]!r}, so another is shown."
+def _wrong(address: Mapping[str, str], known: Mapping[str, Sequence[str]]) -> list[str]:
+    """A sentence for each part of `address` that can't be read or isn't among the `known` names.
+
+    Made anew in every run, since the language may have changed.
+    """
+    return lab_state.decoded(address)[1] + [
+        decoding.unknown(name, names, address[name])
         for name, names in known.items()
-        if names and st.query_params.get(name, names[0]) not in names
+        if names and address.get(name, names[0]) not in names
     ]
 
 
 def _about(shipped: dict[str, Checkpoint]) -> str:
-    lengths = sorted({c.config.length for c in shipped.values()})
-    words = f", at **L = {' or '.join(f'{n:,}' for n in lengths)} tokens**" if lengths else ""
-    return (
+    lengths = say(" or ").join(
+        f"{n:,}" for n in sorted({c.config.length for c in shipped.values()})
+    )
+    return say(
         "A model reads texts longer than any that it was trained on: does it gain by them, hold, "
-        f"or break? All models here were trained alike{words}, on the same texts in the same "
+        "or break? All models here were trained alike{at}, on the same texts in the same "
         "order; they differ in their position encoding alone, and **colour is the encoding**, as "
         "on every page. Which tokens are scored, and with how much context, changes the answer: "
-        "each chart names its protocol and holds one alone."
+        "each chart names its protocol and holds one alone.",
+        at=say(", at **L = {lengths} tokens**", lengths=lengths) if lengths else "",
     )
 
 
@@ -106,39 +114,44 @@ def _remember() -> None:
 def by_length(table: pd.DataFrame) -> None:
     """All encodings as trained."""
     s = st.session_state
-    _curves(lab.rows_of(table, s.lab_protocol, s.lab_text), "lab_encodings", "As trained")
+    _curves(lab.rows_of(table, s.lab_protocol, s.lab_text), "lab_encodings", say("As trained"))
 
 
 def scalings(table: pd.DataFrame) -> None:
     """RoPE and ALiBi with other settings than those they were trained with."""
     s = st.session_state
-    st.subheader("Other settings, without retraining", anchor=False)
+    st.subheader(say("Other settings, without retraining"), anchor=False)
     st.markdown(
-        "The same weights under another setting of their encoding. RoPE's scalings slow its "
-        "rotations down, so that far tokens meet angles that training showed; ALiBi's exponent "
-        "makes its slopes steeper or flatter."
+        say(
+            "The same weights under another setting of their encoding. RoPE's scalings slow its "
+            "rotations down, so that far tokens meet angles that training showed; ALiBi's exponent "
+            "makes its slopes steeper or flatter."
+        )
     )
     known = {e: lab.settings_of(table, e) for e in ("rope", "alibi")}
     chosen = lab_controls.settings(known["rope"]) if len(known["rope"]) > 1 else known["rope"]
     if known["rope"] and not chosen:
-        st.info("Choose a scaling to see RoPE's curve under it.")
+        st.info(say("Choose a scaling to see RoPE's curve under it."))
     left, right = st.columns([1.4, 1], gap="medium")
     with left:
         rope = lab.rows_of(table, s.lab_protocol, s.lab_text, "rope", chosen)
-        words = _chart(rope, "lab_scalings", "RoPE rescaled")
+        words = _chart(rope, "lab_scalings", say("RoPE rescaled"))
     if words and (lost := [lab.label("rope", x) for x in chosen if x not in set(rope.setting)]):
-        words += f" Not measured under this protocol: {', '.join(lost)}."
+        lacking = say(
+            "Not measured under this protocol: {settings}.", settings=say(", ").join(lost)
+        )
+        words = sentences(words, lacking)
     with right:
         alibi = lab.rows_of(table, s.lab_protocol, s.lab_text, "alibi", known["alibi"])
-        other = _chart(alibi, "lab_exponents", "ALiBi exponents")
+        other = _chart(alibi, "lab_exponents", say("ALiBi exponents"))
     _words(words or other, pd.concat([rope, alibi]), "lab_settings_numbers")
 
 
 def by_position(table: pd.DataFrame) -> None:
     """All encodings as trained, by the number of tokens before the predicted one."""
-    st.subheader("By position", anchor=False)
+    st.subheader(say("By position"), anchor=False)
     rows = lab.rows_of(table, POSITIONS, st.session_state.lab_text)
-    _curves(rows, "lab_positions", "As trained", POSITIONS)
+    _curves(rows, "lab_positions", say("As trained"), POSITIONS)
 
 
 def _curves(rows: pd.DataFrame, key: str, what: str, protocol: str = "") -> None:
@@ -156,22 +169,27 @@ def _chart(rows: pd.DataFrame, key: str, what: str, protocol: str = "", height: 
     """Draws the chart alone and returns its caption; without rows "", and a sentence instead."""
     s = st.session_state
     protocol = protocol or s.lab_protocol
-    name = lab_controls.PROTOCOL_NAMES[protocol]
+    name = say(lab_controls.PROTOCOL_NAMES[protocol])
     if rows.empty:
         if not s.lab_settings and key == "lab_scalings":
             return ""  # nothing was asked for
         st.info(
-            f"Expected rows for this chart ({what}: {name.lower()}, {s.lab_text}) in "
-            "`checkpoints/results/perplexity-*.csv`; there are none. Run `make results`."
+            say(
+                "Expected rows for this chart ({what}: {protocol}, {text}) in "
+                "`checkpoints/results/perplexity-*.csv`; there are none. Run `make results`.",
+                what=what,
+                protocol=name.lower(),
+                text=s.lab_text,
+            )
         )
         return ""
-    text = lab.TEXTS.get(s.lab_text, s.lab_text)
+    text = say(lab.TEXTS.get(s.lab_text, s.lab_text))
     if protocol == POSITIONS:
         series = lab.by_position(rows)
         figure = position_loss.build(series, text, s.lab_measure == "perplexity", what)
     else:
         figure = extrapolation.build(
-            lab.curves(rows), name, PROTOCOLS[protocol], text, s.lab_measure, what
+            lab.curves(rows), name, say(PROTOCOLS[protocol]), text, s.lab_measure, what
         )
     draw.charts(figure, key=key, height=height)
     export.row(export_lab.losses(figure, rows, protocol, s.lab_text, s.lab_measure), key)

@@ -10,19 +10,21 @@ from pages._kit.reports import reports
 from viz_core import encodings, texts, variants
 from viz_core.catalogue import Checkpoint
 from viz_core.perplexity import PROTOCOLS
+from viz_core.words import mark, say, sentences
 
 PROTOCOL_NAMES = {
-    "fixed-targets": "Fixed targets",
-    "non-overlapping": "Non-overlapping",
-    "sliding-window": "Sliding window",
-    "per-position": "By position",
+    "fixed-targets": mark("Fixed targets"),
+    "non-overlapping": mark("Non-overlapping"),
+    "sliding-window": mark("Sliding window"),
+    "per-position": mark("By position"),
 }
 MEASURE_NAMES = {
-    "perplexity": "Perplexity",
-    "loss": "Loss in nats",
-    "difference": "Difference from L",
+    "perplexity": mark("Perplexity"),
+    "loss": mark("Loss in nats"),
+    "difference": mark("Difference from L"),
 }
-TEXT_NAMES = {"heldout": "Held-out English", "python-docs": "Python manual"}
+TEXT_NAMES = {"heldout": mark("Held-out English"), "python-docs": mark("Python manual")}
+PARAMETERS = {"factor": mark("Factor s"), "theta": mark("Theta"), "exponent": mark("Exponent")}
 CHOICES = ("protocol", "text", "measure", "report", "live", "on", "upto")
 FIRST = {"linear": 4.0, "ntk": 4.0, "yarn": 4.0, "llama3": 4.0, "theta": 50000.0, "exponent": 6.0}
 
@@ -51,32 +53,41 @@ def shared(known: list[str]) -> None:
         s.lab_measure = "perplexity"
     row = st.container(horizontal=True, gap="small", vertical_alignment="top")
     row.segmented_control(
-        "Protocol",
+        say("Protocol"),
         list(PROTOCOLS),
-        format_func=PROTOCOL_NAMES.__getitem__,
+        format_func=lambda p: say(PROTOCOL_NAMES[p]),
         key="lab_protocol",
         required=True,
-        help="Which tokens are scored, and with how much context. "
-        + " ".join(f"**{PROTOCOL_NAMES[p]}**: {words}." for p, words in PROTOCOLS.items()),
+        help=sentences(
+            say("Which tokens are scored, and with how much context."),
+            *(
+                say("**{protocol}**: {words}.", protocol=say(PROTOCOL_NAMES[p]), words=say(words))
+                for p, words in PROTOCOLS.items()
+            ),
+        ),
     )
     row.selectbox(
-        "Text",
+        say("Text"),
         list(names),
-        format_func=names.__getitem__,
+        format_func=lambda t: say(names[t]),
         key="lab_text",
         width=180,
-        help="What the models read: documents kept out of training, or Python's manual, which is "
-        "unlike anything in it.",
+        help=say(
+            "What the models read: documents kept out of training, or Python's manual, which is "
+            "unlike anything in it."
+        ),
     )
     row.segmented_control(
-        "Y axis",
+        say("Y axis"),
         measures,
-        format_func=MEASURE_NAMES.__getitem__,
+        format_func=lambda m: say(MEASURE_NAMES[m]),
         key="lab_measure",
         required=True,
-        help="Perplexity is e to the loss. The difference is from the loss on the same tokens with "
-        "the context cut to the trained length L: below 0 longer context helps, above 0 it harms. "
-        "Its intervals are of pairs, and narrower. It exists for fixed targets alone.",
+        help=say(
+            "Perplexity is e to the loss. The difference is from the loss on the same tokens with "
+            "the context cut to the trained length L: below 0 longer context helps, above 0 it "
+            "harms. Its intervals are of pairs, and narrower. It exists for fixed targets alone."
+        ),
     )
 
 
@@ -87,13 +98,15 @@ def settings(known: list[str]) -> list[str]:
         s.lab_settings = known[:6]
     s.lab_settings = [x for x in s.lab_settings if x in known]
     chosen = st.multiselect(
-        "Scalings",
+        say("Scalings"),
         known,
-        format_func=lambda x: lab.label("rope", x) if x else "none (as trained)",
+        format_func=lambda x: lab.label("rope", x) if x else say("none (as trained)"),
         key="lab_settings",
-        help="s is the stretch. A fixed s acts at every length, short ones too; s = N / L follows "
-        "the length and leaves everything up to the trained length as it was. Dynamic NTK is NTK "
-        "with s = N / L by another name, where a whole text is read at once.",
+        help=say(
+            "s is the stretch. A fixed s acts at every length, short ones too; s = N / L follows "
+            "the length and leaves everything up to the trained length as it was. Dynamic NTK is "
+            "NTK with s = N / L by another name, where a whole text is read at once."
+        ),
     )
     return sorted(chosen, key=known.index)
 
@@ -105,11 +118,11 @@ def report() -> str:
         st.session_state.lab_report = next(iter(known))
     return str(
         st.selectbox(
-            "Reported by",
+            say("Reported by"),
             list(known),
             format_func=lambda r: known[r].title,
             key="lab_report",
-            help="Sets of published values with a trained length L and lengths past it.",
+            help=say("Sets of published values with a trained length L and lengths past it."),
         )
     )
 
@@ -124,25 +137,25 @@ def live(shipped: dict[str, Checkpoint], choices: list[texts.TextChoice]) -> boo
         s.lab_on = next(iter(names))
     encoding = shipped[s.lab_live].config.encoding
     ours = portray_settings.ours(shipped[s.lab_live])
-    kinds = _kinds(encoding) if ours else {"": "Nothing"}
+    kinds = _kinds(encoding) if ours else {"": say("Nothing")}
     if s.lab_kind not in kinds:
         s.lab_kind = ""
     stretched = s.lab_kind in FACTORS
     widths = [1, 1.1, 0.9, *[0.7] * stretched, 1.3, 0.7, 0.8]
     a, b, c, *fit, d, e, f = st.columns(widths, vertical_alignment="bottom")
     a.selectbox(
-        "Checkpoint",
+        say("Checkpoint"),
         list(shipped),
         format_func=lambda n: lab.name(shipped[n].config.encoding, "", n),
         key="lab_live",
     )
     b.selectbox(
-        "What is changed",
+        say("What is changed"),
         list(kinds),
         format_func=kinds.__getitem__,
         key="lab_kind",
         disabled=not ours,
-        help=encodings.get(encoding).beyond if ours else portray_settings.FOREIGN,
+        help=say(encodings.get(encoding).beyond if ours else portray_settings.FOREIGN),
     )
     if s.lab_kind in FIRST:
         with c:
@@ -151,39 +164,39 @@ def live(shipped: dict[str, Checkpoint], choices: list[texts.TextChoice]) -> boo
         fit[0].checkbox(
             "s = N / L",
             key="lab_fit",
-            help="The stretch follows the length; it is 1 up to the trained length.",
+            help=say("The stretch follows the length; it is 1 up to the trained length."),
         )
-    d.selectbox("Text", list(names), format_func=names.__getitem__, key="lab_on")
-    e.selectbox("Up to", UPTO, format_func=lambda n: f"{n:,}", key="lab_upto")
-    return f.button("Compute", type="primary", key="lab_compute", width="stretch")
+    d.selectbox(say("Text"), list(names), format_func=names.__getitem__, key="lab_on")
+    e.selectbox(say("Up to"), UPTO, format_func=lambda n: f"{n:,}", key="lab_upto")
+    return f.button(say("Compute"), type="primary", key="lab_compute", width="stretch")
 
 
 def _kinds(encoding: str) -> dict[str, str]:
     """What of `encoding` can be changed without retraining, with names."""
-    found = {"": "Nothing"}
+    found = {"": say("Nothing")}
     if encoding == "rope":
-        found |= {k: variants.FACTORS[k] for k in FACTORS[:2]} | {"dynamic": "Dynamic NTK"}
+        found |= {k: variants.FACTORS[k] for k in FACTORS[:2]} | {"dynamic": say("Dynamic NTK")}
         found |= {k: variants.FACTORS[k] for k in FACTORS[2:]}
     known = {p.name for p in encodings.get(encoding).parameters}
-    names = {"theta": "Base θ", "exponent": "Exponent"}
+    names = {"theta": say("Base θ"), "exponent": say("Exponent")}
     return found | {k: names[k] for k in NUMBERS if k in known}
 
 
 def _value(encoding: str, kind: str, fit: bool) -> None:
     """The number that goes with `kind`, in the range of the encoding's own parameter."""
-    card = {p.name: p for p in encodings.get(encoding).parameters}
-    parameter = card["factor" if kind in FACTORS else kind]
+    name = "factor" if kind in FACTORS else kind
+    (parameter,) = (p for p in encodings.get(encoding).parameters if p.name == name)
     low, high = float(parameter.low or 0), float(parameter.high or 1e9)
     key = f"lab_{kind}"
     st.session_state[key] = min(max(st.session_state[key], low), high)
     st.number_input(
-        parameter.name.capitalize() + (" s" if kind in FACTORS else ""),
+        say(PARAMETERS[name]),
         low,
         high,
         key=key,
         format="%.10g",
         disabled=fit,
-        help=parameter.help,
+        help=say(parameter.help),
     )
 
 

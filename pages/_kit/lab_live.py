@@ -23,6 +23,7 @@ from viz_core.figures import extrapolation
 from viz_core.perplexity import PROTOCOLS
 from viz_core.perplexity.protocols import FIXED
 from viz_core.types import Sample
+from viz_core.words import say
 
 DOCUMENTS = 4
 SHORTEST = 256  # tokens
@@ -33,9 +34,9 @@ def show(shipped: dict[str, Checkpoint]) -> None:
 
     What was computed before is shown at once; a control that changes while it is computed cancels.
     """
-    st.subheader("Change it yourself", anchor=False)
+    st.subheader(say("Change it yourself"), anchor=False)
     if not shipped:
-        st.info("Expected trained checkpoints; there are none. Run `make checkpoints`.")
+        st.info(say("Expected trained checkpoints; there are none. Run `make checkpoints`."))
         return
     choices = texts.available()
     pressed = lab_controls.live(shipped, choices)
@@ -43,13 +44,18 @@ def show(shipped: dict[str, Checkpoint]) -> None:
     chosen = shipped[state.live]
     config = chosen.config
     if not portray_settings.ours(chosen):
-        st.caption(portray_settings.FOREIGN)
+        st.caption(say(portray_settings.FOREIGN))
     wanted = (state.live, state.setting, state.on, state.upto)
     done = st.session_state.setdefault("lab_done", set())  # what this visitor has computed
     if not pressed and wanted not in done:
         st.caption(
-            f"Compute measures the loss with fixed targets on {DOCUMENTS} documents or passages, "
-            f"at {SHORTEST:,} to {state.upto:,} tokens: seconds to a minute."
+            say(
+                "Compute measures the loss with fixed targets on {documents} documents or "
+                "passages, at {shortest:,} to {longest:,} tokens: seconds to a minute.",
+                documents=DOCUMENTS,
+                shortest=SHORTEST,
+                longest=state.upto,
+            )
         )
         return
 
@@ -67,13 +73,14 @@ def show(shipped: dict[str, Checkpoint]) -> None:
     done.add(wanted)
     frame = lab.table(rows, chosen.id, config.encoding, config.length)
     if frame.loss.isna().all():
-        st.info(f"Nothing to draw at {SHORTEST:,} tokens and more.{lab.undefined(frame)}")
+        nothing = say("Nothing to draw at {shortest:,} tokens and more.", shortest=SHORTEST)
+        st.info(nothing + lab.undefined(frame))
         return
     title = next(c.title for c in choices if c.id == state.on)
     figure = extrapolation.build(
         lab.curves(frame),
-        lab_controls.PROTOCOL_NAMES[FIXED],
-        PROTOCOLS[FIXED],
+        say(lab_controls.PROTOCOL_NAMES[FIXED]),
+        say(PROTOCOLS[FIXED]),
         title,
         state.measure,
         title=lab.name(config.encoding, state.setting, chosen.id),

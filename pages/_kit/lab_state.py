@@ -6,15 +6,16 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
+from pages._kit import decoding
 from pages._kit.session import VERSION
 from viz_core.perplexity import PROTOCOLS
+from viz_core.words import say
 
 UPTO = (1024, 2048, 4096, 8192)  # longest lengths to compute, tokens
 MEASURES = ("perplexity", "loss", "difference")
 SETTINGS = ("", "linear:fit", "ntk:fit", "dynamic", "yarn:fit", "theta:50000")  # shown at first
 FACTORS = ("linear", "ntk", "yarn", "llama3")  # settings that take a factor, or "fit"
 NUMBERS = ("theta", "exponent")  # settings that take a number
-LONGEST = 80  # characters of a name in an address
 MOST = 40  # settings in an address
 
 
@@ -57,23 +58,9 @@ def decoded(query: Mapping[str, str]) -> tuple[LabState, list[str]]:
     Whether tables, checkpoints and texts exist is for the page to say; here only form counts.
     """
     plain = LabState()
-    if query.get("v", VERSION) != VERSION:
-        return plain, [
-            f"This address is of version {query['v'][:40]!r}, and version {VERSION} was expected; "
-            "the page shows its start instead."
-        ]
-    wrong = []
-
-    def among(name: str, known: tuple[str, ...]) -> str:
-        default = str(getattr(plain, name))
-        value = query.get(name, default)
-        if value in known:
-            return value
-        wrong.append(
-            f"Expected {name} in the address among {', '.join(known)}; got {value[:40]!r}, so "
-            f"{default} is shown."
-        )
-        return default
+    if wrong := decoding.foreign(query):
+        return plain, wrong
+    asked = decoding.Asked(query, plain)
 
     def settings(name: str, default: tuple[str, ...]) -> tuple[str, ...]:
         if name not in query:
@@ -81,31 +68,35 @@ def decoded(query: Mapping[str, str]) -> tuple[LabState, list[str]]:
         parts = query[name].split("~")[:MOST] if query[name] else []
         bad = [p for p in parts if _colon(p) is None]
         if bad:
-            wrong.append(
-                f"Expected {name} in the address as words such as linear-4, ntk-fit or "
-                f"theta-50000; got {bad[0][:40]!r}."
+            asked.wrong.append(
+                say(
+                    "Expected {name} in the address as words such as linear-4, ntk-fit or "
+                    "theta-50000; got {value!r}.",
+                    name=name,
+                    value=bad[0][: decoding.SAID],
+                )
             )
         return tuple(s for p in parts if (s := _colon(p)) is not None)
 
-    protocol, measure = among("protocol", tuple(PROTOCOLS)), among("measure", MEASURES)
+    protocol, measure = asked.among("protocol", PROTOCOLS), asked.among("measure", MEASURES)
     if measure == "difference" and protocol != plain.protocol:
-        wrong.append(
-            "Expected the difference from the trained length with fixed targets alone; the "
-            "address has another protocol, so perplexity is shown."
+        asked.wrong.append(
+            say(
+                "Expected the difference from the trained length with fixed targets alone; the "
+                "address has another protocol, so perplexity is shown."
+            )
         )
         measure = plain.measure
     one = settings("setting", (plain.setting,))
-    names = {n: query.get(n, str(getattr(plain, n)))[:LONGEST] for n in ("text", "report", "live")}
     state = LabState(
         protocol=protocol,
         measure=measure,
         settings=settings("settings", plain.settings),
         setting=one[0] if one else plain.setting,
-        on=query.get("on", plain.on)[:LONGEST],
-        upto=int(among("upto", tuple(map(str, UPTO)))),
-        **names,
+        upto=int(asked.among("upto", UPTO)),
+        **asked.names("text", "report", "live", "on"),
     )
-    return state, wrong
+    return state, asked.wrong
 
 
 def _dashed(setting: str) -> str:

@@ -22,6 +22,7 @@ from viz_core.errors import TextError
 from viz_core.export.provenance import Source
 from viz_core.signatures import slope, summary
 from viz_core.signatures.portrait import Portrait
+from viz_core.words import say
 
 Array = np.ndarray
 UNBIASED, LOGIT, MEAN = "fixed", "logit", "mean"  # estimators
@@ -83,10 +84,11 @@ def shipped(chosen: Sequence[str], checkpoints: dict[str, Checkpoint]) -> list[S
         kept, known = found[name], checkpoints.get(name)
         note = ""
         if known is not None and known.sha256 != kept.checkpoint:
-            note = (
-                f"Expected a shipped portrait of the checkpoint {name} as it lies in "
+            note = say(
+                "Expected a shipped portrait of the checkpoint {name} as it lies in "
                 "`checkpoints`; it is of another version of it, so make it again with "
-                "`make results`."
+                "`make results`.",
+                name=name,
             )
         title = lab.name(kept.portrait.encoding, kept.portrait.setting, name)
         made = (Source("checkpoint", name, kept.checkpoint),)
@@ -114,8 +116,13 @@ def passages(state: DecayState, checkpoint: Checkpoint) -> list[texts.Passage]:
     short = min(len(p.ids) for p in found)
     if short < state.length:
         raise TextError(
-            f"Expected passages of {state.length:,} tokens; the shortest of {state.text} has "
-            f"{short:,}. Choose a smaller length, or another text."
+            say(
+                "Expected passages of {length:,} tokens; the shortest of {text} has {shortest:,}. "
+                "Choose a smaller length, or another text.",
+                length=state.length,
+                text=state.text,
+                shortest=short,
+            )
         )
     return found
 

@@ -9,6 +9,7 @@ import streamlit as st
 
 from pages._kit import portray, portray_stairs
 from pages._kit.portray import CLEAR, Sitter
+from viz_core.words import say
 
 NOTHING = "–"
 
@@ -16,28 +17,32 @@ NOTHING = "–"
 def show(sitters: Sequence[Sitter]) -> None:
     """The table of claims; one that no checkpoint makes is left out."""
     sizes = {len(portray.statistics(one)) for one in sitters}
-    of, each, chance = "", True, portray.percent(CLEAR)
     if len(sizes) == 1:
         (heads,) = sizes
-        of, each, chance = f", of {heads}", False, f"{CLEAR * heads:.1f}"
+        each, chance = False, f"{CLEAR * heads:.1f}"
+        steps = say("Heads with T5's steps, of {heads}", heads=heads)
+        ripples = say("Heads with RoPE's ripples, of {heads}", heads=heads)
+    else:
+        each, chance = True, portray.percent(CLEAR)
+        steps, ripples = say("Heads with T5's steps"), say("Heads with RoPE's ripples")
     claims = {
-        "Slope, off the nominal one": ([_slope(one) for one in sitters], "100 %"),
-        "Reach, factor per head": ([_reach(one) for one in sitters], "1"),
-        f"Heads with T5's steps{of}": ([_clear(one, "stairs", each) for one in sitters], chance),
-        f"Heads with RoPE's ripples{of}": (
-            [_clear(one, "ripple", each) for one in sitters],
-            chance,
-        ),
-        "Explained by distance": ([_position(one) for one in sitters], "0 %"),
-        "Changed when positions move": ([_shift(one) for one in sitters], "0 %"),
+        say("Slope, off the nominal one"): ([_slope(one) for one in sitters], "100 %"),
+        say("Reach, factor per head"): ([_reach(one) for one in sitters], "1"),
+        steps: ([_clear(one, "stairs", each) for one in sitters], chance),
+        ripples: ([_clear(one, "ripple", each) for one in sitters], chance),
+        say("Explained by distance"): ([_position(one) for one in sitters], "0 %"),
+        say("Changed when positions move"): ([_shift(one) for one in sitters], "0 %"),
     }
-    table = [["", *(f"**{one.name}**" for one in sitters), "Null"]]
+    table = [["", *(f"**{one.name}**" for one in sitters), say("Null")]]
     table.append(["---", *["---:"] * (len(sitters) + 1)])
     table += [[words, *n, null] for words, (n, null) in claims.items() if set(n) != {NOTHING}]
     st.markdown("\n".join(f"| {' | '.join(row)} |" for row in table))
     st.caption(
-        "Medians over heads; of the factor, over layers. Null: no slope; heads in no order; how "
-        f"many heads chance alone puts at p ≤ {CLEAR:g}; content alone; distance alone."
+        say(
+            "Medians over heads; of the factor, over layers. Null: no slope; heads in no order; "
+            "how many heads chance alone puts at p ≤ {p:g}; content alone; distance alone.",
+            p=CLEAR,
+        )
     )
 
 
@@ -55,8 +60,10 @@ def _reach(one: Sitter) -> str:
 def _clear(one: Sitter, column: str, each: bool) -> str:
     """In how many heads it is clear; of how many, where `each` checkpoint has its own number."""
     p = portray.statistics(one)[f"{column}_p"]
-    found = f"{int((p <= CLEAR).sum())}" + f" of {len(p)}" * each
-    return NOTHING if p.isna().all() else found
+    if p.isna().all():
+        return NOTHING
+    clear = int((p <= CLEAR).sum())
+    return say("{clear} of {heads}", clear=clear, heads=len(p)) if each else str(clear)
 
 
 def _position(one: Sitter) -> str:

@@ -15,6 +15,7 @@ from pages._kit.waiting import Waiting
 from viz_core.catalogue import Checkpoint
 from viz_core.errors import LengthError
 from viz_core.signatures import frequencies, ripple, spectrum
+from viz_core.words import say
 
 SETTINGS = ("", "linear:4", "ntk:4")
 
@@ -25,19 +26,24 @@ def show(state: DecayState, checkpoint: Checkpoint) -> list[Sitter]:
     Returns `checkpoint` under each of SETTINGS, measured on the texts of `state`; none before.
     Raises AtlasError where texts or length won't do.
     """
-    st.markdown("**Control: do the peaks move with the rotation?**")
+    st.markdown(say("**Control: do the peaks move with the rotation?**"))
     if not portray_settings.ours(checkpoint):
-        st.caption(portray_settings.FOREIGN)
+        st.caption(say(portray_settings.FOREIGN))
         return []
     wanted = (checkpoint.sha256, state.text, state.length, state.texts)
     done = st.session_state.setdefault("decay_controlled", set())  # what this visitor has computed
-    pressed = st.button("Measure under PI and NTK", key="decay_control")
+    pressed = st.button(say("Measure under PI and NTK"), key="decay_control")
     if not pressed and wanted not in done:
         name = lab.name(checkpoint.config.encoding, "", checkpoint.id)
         st.caption(
-            f"Runs {name} as trained, under PI and under NTK (s = 4) over {state.texts} texts of "
-            f"{state.length:,} tokens: seconds. PI makes every wavelength 4 times as long, NTK the "
-            "slow ones alone; ripples of rotation must follow."
+            say(
+                "Runs {name} as trained, under PI and under NTK (s = 4) over {texts} texts of "
+                "{length:,} tokens: seconds. PI makes every wavelength 4 times as long, NTK the "
+                "slow ones alone; ripples of rotation must follow.",
+                name=name,
+                texts=state.texts,
+                length=state.length,
+            )
         )
         return []
     portray.notes(some := portray.passages(state, checkpoint))
@@ -53,15 +59,21 @@ def show(state: DecayState, checkpoint: Checkpoint) -> list[Sitter]:
 def _said(before: Sitter, after: Sitter) -> str:
     rows = moved(before, after)
     if rows.empty:
-        return (
-            f"- **{after.name}**: no head ripples clearly as trained, so there is none to follow."
+        return say(
+            "- **{name}**: no head ripples clearly as trained, so there is none to follow.",
+            name=after.name,
         )
     new, old = (portray.number(rows[name].median(), 2) for name in ("new", "old"))
-    return (
-        f"- **{after.name}**: of the {len(rows)} heads that ripple clearly as trained, "
-        f"{rows.there.sum()} have their highest peak where its pair turns now; had peaks stayed, "
-        f"{rows.stayed.sum()} would. The new frequencies explain {new} of the new curves (R², "
-        f"median head), those of training {old}."
+    return say(
+        "- **{name}**: of the {heads} heads that ripple clearly as trained, {there} have their "
+        "highest peak where its pair turns now; had peaks stayed, {stayed} would. The new "
+        "frequencies explain {new} of the new curves (R², median head), those of training {old}.",
+        name=after.name,
+        heads=len(rows),
+        there=rows.there.sum(),
+        stayed=rows.stayed.sum(),
+        new=new,
+        old=old,
     )
 
 
@@ -80,8 +92,12 @@ def moved(before: Sitter, after: Sitter) -> pd.DataFrame:
     both = frequencies.fast(old.theta, size) & frequencies.fast(new.theta, size)
     if not both.any():
         raise LengthError(
-            f"Expected a text in which RoPE's fastest pair turns twice under {after.name} too; got "
-            f"one of {old.length:,} tokens. Measure a longer one."
+            say(
+                "Expected a text in which RoPE's fastest pair turns twice under {name} too; got "
+                "one of {length:,} tokens. Measure a longer one.",
+                name=after.name,
+                length=old.length,
+            )
         )
     slowest = np.flatnonzero(both)[-1]
     rows = []

@@ -11,17 +11,18 @@ from pages._kit import lab, portray, portray_settings
 from pages._kit.portray_state import ESTIMATORS, LENGTHS, SOURCES, TEXTS, DecayState
 from viz_core import texts
 from viz_core.catalogue import Checkpoint
+from viz_core.words import mark, say
 
 PLAIN = (  # fields of the state whose widget has their name
     *("source", "estimator", "sink", "law", "x_log", "view", "layer", "head"),
     *("text", "length", "texts", "setting", "changed", "what"),
 )
 BUTTONS = 12  # layers or heads that have a button each; more are a list
-SOURCE_NAMES = {"shipped": "Shipped results", "own": "My own measurement"}
+SOURCE_NAMES = {"shipped": mark("Shipped results"), "own": mark("My own measurement")}
 ESTIMATOR_NAMES = {
-    "fixed": "Row fixed effects",
-    "logit": "Mean logit",
-    "mean": "Mean probability (biased)",
+    "fixed": mark("Row fixed effects"),
+    "logit": mark("Mean logit"),
+    "mean": mark("Mean probability (biased)"),
 }
 
 
@@ -56,31 +57,35 @@ def sources(shipped: dict[str, Checkpoint]) -> bool:
     s.decay_chosen = [n for n in s.decay_chosen if n in shipped]
     row = st.container(horizontal=True, gap="medium", vertical_alignment="top")
     row.pills(
-        "Checkpoints",
+        say("Checkpoints"),
         ordered(list(shipped)),
         format_func=lambda n: lab.name(shipped[n].config.encoding, "", n),
         key="decay_chosen",
         selection_mode="multi",
-        help="The shipped ones were trained alike; they differ in their position encoding alone. "
-        "Colour is the encoding.",
+        help=say(
+            "The shipped ones were trained alike; they differ in their position encoding alone. "
+            "Colour is the encoding."
+        ),
     )
     row.segmented_control(
-        "Measured on",
+        say("Measured on"),
         SOURCES,
-        format_func=SOURCE_NAMES.__getitem__,
+        format_func=lambda source: say(SOURCE_NAMES[source]),
         key="decay_source",
         required=True,
-        help="What is shipped was measured once, on held-out texts of the trained length. "
-        "A measurement of your own takes seconds, at a length, on a text and under a setting of "
-        "your choice.",
+        help=say(
+            "What is shipped was measured once, on held-out texts of the trained length. "
+            "A measurement of your own takes seconds, at a length, on a text and under a setting "
+            "of your choice."
+        ),
     )
     if s.decay_source != "own":
         return False
     row = st.container(horizontal=True, gap="medium", vertical_alignment="bottom")
     _passages(row)
     known = portray_settings.choices(shipped[n] for n in s.decay_chosen)
-    _setting(row, "decay_setting", "Setting", ["", *known], whole=True)
-    return row.button("Compute", type="primary", key="decay_compute")
+    _setting(row, "decay_setting", say("Setting"), ["", *known], whole=True)
+    return row.button(say("Compute"), type="primary", key="decay_compute")
 
 
 def estimator(false_slope: float, length: int) -> None:
@@ -92,39 +97,46 @@ def estimator(false_slope: float, length: int) -> None:
     unbiased = s.decay_estimator == "fixed"
     if not unbiased:
         s.decay_sink = False
-    biased = (
+    biased = say(
         "Biased: short rows weigh more and hold only small distances, so that a head without any "
-        f"bias shows a false slope of about {portray.number(false_slope, 4)} nats per token (over "
-        f"the nearer half of {length:,} tokens)."
+        "bias shows a false slope of about {slope} nats per token (over the nearer half of "
+        "{length:,} tokens).",
+        slope=portray.number(false_slope, 4),
+        length=length,
     )
     row = st.container(horizontal=True, gap="medium", vertical_alignment="bottom")
     row.selectbox(
-        "Estimator",
+        say("Estimator"),
         ESTIMATORS,
-        format_func=ESTIMATOR_NAMES.__getitem__,
+        format_func=lambda estimator: say(ESTIMATOR_NAMES[estimator]),
         key="decay_estimator",
         width=250,
-        help="**Row fixed effects**: each row of the map is compared with itself alone, so that "
-        "its normaliser drops out; unbiased. **Mean logit**: before the softmax; rows whose "
-        "logits are higher throughout weigh in. **Mean probability**: the plain mean of "
-        f"attention at each distance. {biased}",
+        help=say(
+            "**Row fixed effects**: each row of the map is compared with itself alone, so that "
+            "its normaliser drops out; unbiased. **Mean logit**: before the softmax; rows whose "
+            "logits are higher throughout weigh in. **Mean probability**: the plain mean of "
+            "attention at each distance. {biased}",
+            biased=biased,
+        ),
     )
     row.segmented_control(
-        "Distance",
+        say("Distance"),
         (False, True),
-        format_func=lambda log: "logarithmic" if log else "linear",
+        format_func=lambda log: say("logarithmic") if log else say("linear"),
         key="decay_x_log",
         required=True,
     )
-    row.checkbox("Laws", key="decay_law", help="The encoding's own curve, dashed.")
+    row.checkbox(say("Laws"), key="decay_law", help=say("The encoding's own curve, dashed."))
     row.checkbox(
-        "First keys in",
+        say("First keys in"),
         key="decay_sink",
         disabled=not unbiased,
-        help="The first keys draw attention for being first, whatever the distance, so they are "
-        "left out. In, they lift the far end of the curves."
+        help=say(
+            "The first keys draw attention for being first, whatever the distance, so they are "
+            "left out. In, they lift the far end of the curves."
+        )
         if unbiased
-        else "Only with row fixed effects: the other estimators are kept without them.",
+        else say("Only with row fixed effects: the other estimators are kept without them."),
     )
     if s.decay_estimator == "mean":
         st.caption(biased)
@@ -138,9 +150,9 @@ def view(names: dict[str, str]) -> str:
     if len(names) < 2:
         return ""
     st.segmented_control(
-        "Curves of",
+        say("Curves of"),
         ["", *names],
-        format_func=lambda n: names.get(n, "All, overlaid"),
+        format_func=lambda n: names.get(n) or say("All, overlaid"),
         key="decay_view",
         required=True,
         label_visibility="collapsed",
@@ -152,10 +164,13 @@ def place(layers: int, heads: int) -> tuple[int, int]:
     """The layer and head that the figures below are of, from 0."""
     s = st.session_state
     row = st.container(horizontal=True, gap="medium", vertical_alignment="bottom")
-    for name, end in (("layer", layers), ("head", heads)):
+    below = say("Of the figures below; grids show all heads.")
+    for name, title, end, words in (
+        ("layer", say("Layer"), layers, below),
+        ("head", say("Head"), heads, None),
+    ):
         s[f"decay_{name}"] = min(s[f"decay_{name}"], end - 1)
-        words = "Of the figures below; grids show all heads." if name == "layer" else None
-        title, known, key = name.capitalize(), range(end), f"decay_{name}"
+        known, key = range(end), f"decay_{name}"
         if end > BUTTONS:
             row.selectbox(title, known, format_func=_from_one, key=key, help=words, width=110)
         else:
@@ -177,7 +192,7 @@ def change(shipped: dict[str, Checkpoint]) -> bool:
     chosen = shipped[s.decay_changed]
     row = st.container(horizontal=True, gap="medium", vertical_alignment="bottom")
     row.selectbox(
-        "Checkpoint",
+        say("Checkpoint"),
         ordered(list(shipped)),
         format_func=lambda n: lab.name(shipped[n].config.encoding, "", n),
         key="decay_changed",
@@ -187,10 +202,10 @@ def change(shipped: dict[str, Checkpoint]) -> bool:
     known = portray_settings.choices([chosen])
     if ours and (not s.decay_what or not portray_settings.fits(chosen, s.decay_what)):
         s.decay_what = known[0]
-    _setting(row, "decay_what", "What is changed", known, whole=False, disabled=not ours)
+    _setting(row, "decay_what", say("What is changed"), known, whole=False, disabled=not ours)
     if s.decay_source != "own":  # else they stand further up already
         _passages(row)
-    return row.button("Compute", type="primary", key="decay_change", disabled=not ours)
+    return row.button(say("Compute"), type="primary", key="decay_change", disabled=not ours)
 
 
 def _setting(
@@ -205,13 +220,15 @@ def _setting(
     row.selectbox(
         label,
         known if value in known else [*known, value],  # one of the address
-        format_func=lambda v: portray_settings.words(v, whole) if v else "as trained",
+        format_func=lambda v: portray_settings.words(v, whole) if v else say("as trained"),
         key=key,
         width=190,
         disabled=disabled,
-        help="The same weights under another setting of their encoding. PI, NTK, YaRN and Llama 3 "
-        "slow RoPE's rotations down by a factor s; θ is its base; the exponent makes ALiBi's "
-        "slopes steeper or flatter. Checkpoints that it doesn't belong to stay as trained.",
+        help=say(
+            "The same weights under another setting of their encoding. PI, NTK, YaRN and Llama 3 "
+            "slow RoPE's rotations down by a factor s; θ is its base; the exponent makes ALiBi's "
+            "slopes steeper or flatter. Checkpoints that it doesn't belong to stay as trained."
+        ),
     )
 
 
@@ -221,9 +238,11 @@ def _passages(row: DeltaGenerator) -> None:
     names = {c.id: c.title for c in texts.available()}
     if s.decay_text not in names:
         s.decay_text = next(iter(names))
-    row.selectbox("Text", list(names), format_func=names.__getitem__, key="decay_text", width=230)
+    row.selectbox(
+        say("Text"), list(names), format_func=names.__getitem__, key="decay_text", width=230
+    )
     for name, label, known in (
-        ("length", "Length (tokens)", LENGTHS),
-        ("texts", "Passages", TEXTS),
+        ("length", say("Length (tokens)"), LENGTHS),
+        ("texts", say("Passages"), TEXTS),
     ):
         row.selectbox(label, known, format_func=lambda n: f"{n:,}", key=f"decay_{name}", width=130)

@@ -20,24 +20,21 @@ from pages._kit import (
 from pages._kit.portray import Sitter
 from viz_core.figures import head_curves, slopes
 from viz_core.figures.spec import Chart, FigureSpec
+from viz_core.plates.head_curves import HOW
 from viz_core.render import multiples
 from viz_core.signatures import slope
+from viz_core.words import say
 
 FAR = 128  # tokens: how far the fall that is said in words goes
 ACROSS = 4  # small panels in a row; the halves of a row stand one below the other on a narrow page
 COLUMNS = 3  # of such rows side by side
 MOST = 144  # heads of which all are shown at once
-HOW = {
-    portray.UNBIASED: "row fixed effects (each row of the map is compared with itself alone)",
-    portray.LOGIT: "the plain mean of logits at each distance",
-    portray.MEAN: "the log of the plain mean of attention at each distance (biased)",
-}
 
 
 def curves(sitters: Sequence[Sitter]) -> None:
     """Small multiples: a panel per layer and head."""
     s = st.session_state
-    st.subheader("Decay curves of all heads", anchor=False)
+    st.subheader(say("Decay curves of all heads"), anchor=False)
     st.markdown("\n".join(_fall(one) for one in sitters))
     only = portray_controls.view({one.id: one.name for one in sitters})
     sitters = [one for one in sitters if only in ("", one.id)]
@@ -45,22 +42,29 @@ def curves(sitters: Sequence[Sitter]) -> None:
     sink = sitters[0].portrait.sink
     spec = head_curves.build(
         sides,
-        HOW[s.decay_estimator],
-        f"the first {sink} keys {'in' if s.decay_sink else 'left out'}",
+        say(HOW[export_decay.ESTIMATORS[s.decay_estimator]]),
+        say("the first {sink} keys in", sink=sink)
+        if s.decay_sink
+        else say("the first {sink} keys left out", sink=sink),
         s.decay_law,
         s.decay_x_log,
     )
-    portray_grid.legend(
-        [(one.name, one.accent) for one in sitters], "the encoding's own law" * s.decay_law
-    )
+    law = say("the encoding's own law") if s.decay_law else ""
+    portray_grid.legend([(one.name, one.accent) for one in sitters], law)
     panels = [p for p in spec.panels if isinstance(p, Chart)]
     layers, heads = grid(sitters)
     if any(one.portrait.curve.shape[:2] != (layers, heads) for one in sitters):
-        st.caption("Drawn are the layers and heads that all of these checkpoints have.")
+        st.caption(say("Drawn are the layers and heads that all of these checkpoints have."))
     if layers * heads > MOST:
         layer = min(s.decay_layer, layers - 1)
         panels = panels[layer * heads : (layer + 1) * heads]
-        st.caption(f"These are the {heads} heads of layer {layer + 1}; above, choose another.")
+        st.caption(
+            say(
+                "These are the {heads} heads of layer {layer}; above, choose another.",
+                heads=heads,
+                layer=layer + 1,
+            )
+        )
     parts = math.ceil(heads / ACROSS)
     even = parts <= COLUMNS and heads % ACROSS == 0
     count = parts if even else min(parts, 2)  # rows take turns in two columns
@@ -123,20 +127,25 @@ def _fall(one: Sitter) -> str:
     far = min(FAR, curve.shape[2] // 2)
     falls = (curve[..., 1] - curve[..., far]).ravel()
     least, middle, most = (portray.number(v, 1) for v in np.quantile(falls, (0, 0.5, 1)))
-    return (
-        f"- **{one.name}**: from distance 1 to {far} log-attention falls by {middle} nats in the "
-        f"median head ({least} to {most})."
+    return say(
+        "- **{name}**: from distance 1 to {far} log-attention falls by {middle} nats in the "
+        "median head ({least} to {most}).",
+        name=one.name,
+        far=far,
+        middle=middle,
+        least=least,
+        most=most,
     )
 
 
 def _made(sitters: Sequence[Sitter]) -> str:
     commands = list(dict.fromkeys(one.command for one in sitters if one.command))
-    return "".join(f" Made by `{command}`." for command in commands)
+    return "".join(say(" Made by `{command}`.", command=command) for command in commands)
 
 
 def scatter(sitters: Sequence[Sitter]) -> None:
     """Nominal against measured slopes, where an encoding sets them; those of others in words."""
-    st.subheader("Slopes", anchor=False)
+    st.subheader(say("Slopes"), anchor=False)
     sides = [_slopes(one) for one in sitters if one.portrait.nominal.any()]
     st.markdown("\n".join(_said(one) for one in sitters))
     for side in sides:
@@ -146,7 +155,9 @@ def scatter(sitters: Sequence[Sitter]) -> None:
         export.row(export_decay.shown(spec, "slopes", [one]), f"decay_slopes_{side.name}")
         st.caption(spec.caption)
     if not sides:
-        st.info("None of these encodings sets a slope: choose ALiBi to see nominal and measured.")
+        st.info(
+            say("None of these encodings sets a slope: choose ALiBi to see nominal and measured.")
+        )
     portray_how.show("slopes")
 
 
@@ -172,14 +183,21 @@ def _said(one: Sitter) -> str:
     if one.portrait.nominal.any():
         off = rows.slope_error.abs()
         worst = rows.loc[off.idxmax()]
-        return (
-            f"- **{one.name}**: measured and nominal slope differ by "
-            f"{portray.percent(off.median(), 1)} in the median head, at most by "
-            f"{portray.percent(off.max())} (layer {worst.layer}, head {worst['head']})."
+        return say(
+            "- **{name}**: measured and nominal slope differ by {middle} in the median head, at "
+            "most by {most} (layer {layer}, head {head}).",
+            name=one.name,
+            middle=portray.percent(off.median(), 1),
+            most=portray.percent(off.max()),
+            layer=worst.layer,
+            head=worst["head"],
         )
     level = int(((rows.slope_low <= 0) & (rows.slope_high >= 0)).sum())
-    return (
-        f"- **{one.name}** sets no slope: a straight line through its curves falls by "
-        f"{-rows.slope.median():.4f} nats per token in the median head; in {level} of {len(rows)} "
-        "heads the 95 % interval holds 0."
+    return say(
+        "- **{name}** sets no slope: a straight line through its curves falls by {slope:.4f} nats "
+        "per token in the median head; in {level} of {heads} heads the 95 % interval holds 0.",
+        name=one.name,
+        slope=-rows.slope.median(),
+        level=level,
+        heads=len(rows),
     )

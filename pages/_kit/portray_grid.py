@@ -10,8 +10,9 @@ import streamlit as st
 
 from pages._kit import draw
 from viz_core.render import palette
+from viz_core.words import say
 
-FULL = 0.55  # opacity of the strongest tint, on which ink can still be read
+FULL = 0.44  # opacity of the strongest tint, on which ink can still be read
 STYLE = """<style>
 .heads { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 330px), 1fr));
   gap: 14px 28px; }
@@ -19,7 +20,7 @@ STYLE = """<style>
   font-size: 13px; font-variant-numeric: tabular-nums; margin: 0; }
 .heads caption { text-align: left; font-size: 16px; font-weight: 600; padding-bottom: 4px; }
 .heads th { font-weight: 400; opacity: 0.7; padding: 1px; border: 0; text-align: center; }
-.heads th:first-child { width: 2.2em; }
+.heads tr > :first-child { width: 2.2em; }
 .heads td { border: 0; padding: 5px 1px; text-align: center; border-radius: 2px; cursor: default; }
 .heads b { font-weight: 700; }
 .names { display: flex; flex-wrap: wrap; gap: 2px 18px; font-size: 14px; }
@@ -64,15 +65,16 @@ def _table(grid: Grid) -> str:
     colour = palette.accent(grid.accent, draw.dark())
     r, g, b = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
     heads = range(1, len(grid.cells[0]) + 1)
-    rows = [f"<tr><th></th>{''.join(f'<th scope=col>{h}</th>' for h in heads)}</tr>"]
+    rows = [f"<tr><td></td>{''.join(f'<th scope=col>{h}</th>' for h in heads)}</tr>"]
     for i, cells in enumerate(grid.cells, 1):
         row = f"<th scope=row>{i}</th>"
         for h, cell in enumerate(cells, 1):
             shade = f"rgba({r},{g},{b},{FULL * min(max(cell.tint, 0.0), 1.0):.3f})"
-            title = escape(f"layer {i}, head {h}: {cell.words}", quote=True)
+            title = say("layer {layer}, head {head}: {words}", layer=i, head=h, words=cell.words)
             letters = escape(cell.letters)
             letters = f"<b>{letters}</b>" if cell.bold else letters
-            row += f'<td style="background: {shade}" title="{title}">{letters}</td>'
+            row += f'<td style="background: {shade}" title="{escape(title)}">{letters}</td>'
         rows.append(f"<tr>{row}</tr>")
-    caption = f'<caption style="color: {colour}">{escape(grid.title)}</caption>'
+    heading = palette.letters(grid.accent, draw.dark())
+    caption = f'<caption style="color: {heading}">{escape(grid.title)}</caption>'
     return f"<table>{caption}{''.join(rows)}</table>"

@@ -23,8 +23,19 @@ from viz_core.catalogue import Checkpoint
 from viz_core.errors import LengthError
 from viz_core.figures import frequency_use, spectra
 from viz_core.signatures import pairs, spectrum
+from viz_core.words import mark, say
 
 BASE, PAIRS = 10_000.0, 16  # plain RoPE, for encodings that have no frequencies of their own
+OWN = mark(
+    "- **{name}**: {clear} of {heads} heads ripple at RoPE's frequencies (p ≤ {p:g}; chance alone: "
+    "{chance:.1f}); in the median head R² is {middle}, {even} for random ones."
+)
+OTHERS = mark(
+    "- **{name}**: {clear} of {heads} heads ripple at plain RoPE's frequencies, not theirs "
+    "(p ≤ {p:g}; chance alone: {chance:.1f}); in the median head R² is {middle}, {even} for random "
+    "ones."
+)
+CELL = mark("explained {value:.3f}, p {p:.3f}")
 
 
 def theta(one: Sitter) -> np.ndarray:
@@ -35,23 +46,22 @@ def theta(one: Sitter) -> np.ndarray:
 
 def swings(sitters: Sequence[Sitter], place: tuple[int, int]) -> None:
     """Spectra of a layer's heads, and how much RoPE's own frequencies explain in every head."""
-    st.subheader("Ripples", anchor=False)
+    st.subheader(say("Ripples"), anchor=False)
     st.markdown("\n".join(_said(one) for one in sitters))
     _draw(sitters, place, "decay_spectra")
-    portray_stairs.grid(sitters, "ripple", "ripple_p", "explained {:.3f}, p {:.3f}")
+    portray_stairs.grid(sitters, "ripple", "ripple_p", CELL)
     st.caption(
-        "Share of the detrended curve that RoPE's frequencies explain (adjusted R²), by layer "
-        f"(rows) and head (columns); bold: p ≤ {portray.CLEAR:g} against random frequencies."
+        say(
+            "Share of the detrended curve that RoPE's frequencies explain (adjusted R²), by layer "
+            "(rows) and head (columns); bold: p ≤ {p:g} against random frequencies.",
+            p=portray.CLEAR,
+        )
     )
     portray_how.show("ripples")
 
 
 def _said(one: Sitter) -> str:
-    own = len(one.portrait.theta) > 0
-    what = (
-        "ripple at RoPE's frequencies" if own else "ripple at plain RoPE's frequencies, not theirs"
-    )
-    return portray_stairs.passed(one, "ripple", what, "R² is")
+    return portray_stairs.passed(one, "ripple", OWN if len(one.portrait.theta) else OTHERS)
 
 
 def _draw(sitters: Sequence[Sitter], place: tuple[int, int], key: str) -> None:
@@ -61,10 +71,10 @@ def _draw(sitters: Sequence[Sitter], place: tuple[int, int], key: str) -> None:
         try:
             found = spectrum.spectrum(p.curve[place[0]], p.pairs, theta(one))
         except LengthError as error:
-            st.info(f"{one.name}: {error}")
+            st.info(say("{name}: {reason}", name=one.name, reason=error))
             continue
         row = portray.row(one, place)
-        words = f"R² {row.ripple:.2f} (p {row.ripple_p:.3f})"
+        words = say("R² {value:.2f} (p {p:.3f})", value=row.ripple, p=row.ripple_p)
         sides.append(
             spectra.Side(
                 one.name,
@@ -78,7 +88,7 @@ def _draw(sitters: Sequence[Sitter], place: tuple[int, int], key: str) -> None:
             )
         )
     if sides:
-        marked = (
+        marked = say(
             "RoPE's wavelengths, under each panel's own setting; plain RoPE's where it has none"
         )
         spec = spectra.build(sides, *place, marked)

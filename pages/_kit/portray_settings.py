@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from viz_core import encodings, variants
+from viz_core import series, variants
 from viz_core.catalogue import Checkpoint
 from viz_core.errors import AtlasError
 from viz_core.model import ModelConfig
+from viz_core.words import mark, say
 
 OFF = "off"  # everyone's: the same weights without their encoding
 PRESETS = {  # by encoding
@@ -18,8 +19,7 @@ PRESETS = {  # by encoding
     "alibi": ("exponent:4", "exponent:6", "exponent:10", "exponent:12"),
 }
 
-
-FOREIGN = (
+FOREIGN = mark(
     "Only models of this project's own format can be run under another setting of their encoding: "
     "this one is shown as it was trained."
 )
@@ -52,8 +52,7 @@ def fits(checkpoint: Checkpoint, setting: str) -> bool:
 def words(setting: str, whole: bool = True) -> str:
     """ "RoPE, PI s = 4", or less than `whole`, where the encoding is clear, "PI s = 4"."""
     if setting == OFF:
-        return "positions off"
+        return say("positions off")
     kind = setting.partition(":")[0]
     encoding = variants.PARAMETERS[kind][0] if kind in variants.PARAMETERS else "rope"
-    title = variants.title(encoding, setting)
-    return title if whole else title.removeprefix(f"{encodings.get(encoding).name}, ")
+    return (series.name if whole else series.label)(encoding, setting)

@@ -11,13 +11,19 @@ from pages._kit import draw, export, export_decay, portray, portray_grid, portra
 from pages._kit.portray import CLEAR, Sitter
 from viz_core.figures import bucket_edges, stairs
 from viz_core.signatures import reach, summary
+from viz_core.words import mark, say
 
 NINETY = reach.SHARES.index(0.9)
+STEPS = mark(
+    "- **{name}**: {clear} of {heads} heads step at the edges of T5's buckets (p ≤ {p:g}; chance "
+    "alone: {chance:.1f}); in the median head the score is {middle}."
+)
+CELL = mark("score {value:.3f}, p {p:.3f}")
 
 
 def across(sitters: Sequence[Sitter], layer: int) -> None:
     """Reach by head: measured, nominal, and that of uniform attention."""
-    st.subheader("Stairs across heads", anchor=False)
+    st.subheader(say("Stairs across heads"), anchor=False)
     st.markdown("\n".join(_said(one, layer) for one in sitters))
     first = sitters[0].portrait
     spec = stairs.build(
@@ -25,7 +31,7 @@ def across(sitters: Sequence[Sitter], layer: int) -> None:
         reach.SHARES,
         summary.reaches(first, 0)[1],
         layer,
-        f"the first {first.sink} keys left out",
+        say("the first {sink} keys left out", sink=first.sink),
     )
     draw.charts(spec, key="decay_stairs", height=360)
     leaving = export_decay.shown(spec, "stairs", sitters, layer=layer + 1)
@@ -52,18 +58,30 @@ def _said(one: Sitter, layer: int) -> str:
     """By what factor reach grows from head to head, in words."""
     found = progression(one, layer)
     if found is None:
-        return f"- **{one.name}**: fewer than 3 heads make no progression."
-    unit = "per head" if _number(one)[1] else "per halving of the slope"
-    words = (
-        f"- **{one.name}**, layer {layer + 1}: the 90 % reach grows by a factor of "
-        f"{found.factor:.2f} {unit} (95 %: {found.low:.2f} to {found.high:.2f}; p {found.p:.3f} "
-        "against shuffled heads)"
-    )
+        return say("- **{name}**: fewer than 3 heads make no progression.", name=one.name)
+    measured: dict[str, object] = {
+        "name": one.name,
+        "layer": layer + 1,
+        "unit": say("per head") if _number(one)[1] else say("per halving of the slope"),
+        "factor": found.factor,
+        "low": found.low,
+        "high": found.high,
+        "p": found.p,
+    }
     alone = _nominal(one)
     if alone is None:
-        return words + "."
-    set_ = reach.progression(alone[:, NINETY], _number(one)[0])
-    return words + f"; that of its bias alone by {set_.factor:.2f}."
+        return say(
+            "- **{name}**, layer {layer}: the 90 % reach grows by a factor of {factor:.2f} {unit} "
+            "(95 %: {low:.2f} to {high:.2f}; p {p:.3f} against shuffled heads).",
+            **measured,
+        )
+    return say(
+        "- **{name}**, layer {layer}: the 90 % reach grows by a factor of {factor:.2f} {unit} "
+        "(95 %: {low:.2f} to {high:.2f}; p {p:.3f} against shuffled heads); that of its bias alone "
+        "by {alone:.2f}.",
+        alone=reach.progression(alone[:, NINETY], _number(one)[0]).factor,
+        **measured,
+    )
 
 
 def progression(one: Sitter, layer: int) -> reach.Progression | None:
@@ -88,10 +106,8 @@ def _number(one: Sitter) -> tuple[np.ndarray, bool]:
 
 def within(sitters: Sequence[Sitter], place: tuple[int, int]) -> None:
     """A head's curve on the edges of T5's buckets, and the score of every head."""
-    st.subheader("Stairs within a head", anchor=False)
-    st.markdown(
-        "\n".join(passed(one, "stairs", "step at the edges of T5's buckets") for one in sitters)
-    )
+    st.subheader(say("Stairs within a head"), anchor=False)
+    st.markdown("\n".join(passed(one, "stairs", STEPS) for one in sitters))
     sides = []
     for one in sitters:
         p, row = one.portrait, portray.row(one, place)
@@ -100,38 +116,46 @@ def within(sitters: Sequence[Sitter], place: tuple[int, int]) -> None:
         sides.append(
             bucket_edges.Side(one.name, one.accent, *curves, p.edges, *found, p.texts, p.length)
         )
-    spec = bucket_edges.build(sides, f"layer {place[0] + 1}, head {place[1] + 1}")
+    head = say("layer {layer}, head {head}", layer=place[0] + 1, head=place[1] + 1)
+    spec = bucket_edges.build(sides, head)
     draw.charts(spec, key="decay_edges", height=330, across=3)
     where = {"layer": place[0] + 1, "heads": [place[1] + 1]}
     leaving = export_decay.shown(spec, "bucket-edges", sitters, **where)
     export.row(leaving, "decay_edges")
     st.caption(spec.caption)
-    grid(sitters, "stairs", "stairs_p", "score {:.3f}, p {:.3f}")
-    st.caption(f"Score by layer (rows) and head (columns); bold: p ≤ {CLEAR:g}.")
+    grid(sitters, "stairs", "stairs_p", CELL)
+    st.caption(say("Score by layer (rows) and head (columns); bold: p ≤ {p:g}.", p=CLEAR))
     portray_how.show("steps")
 
 
-def passed(one: Sitter, column: str, what: str, score: str = "the score is") -> str:
-    """In how many heads a statistic is clear, against how many chance would have, in words.
+def passed(one: Sitter, column: str, message: str) -> str:
+    """In how many heads a statistic is clear, against how many chance would have.
 
-    `score` says what the statistic is called.
+    `message` says it, with fields as STEPS has them; {even} is what random ones have, where the
+    statistic knows it.
     """
     rows = portray.statistics(one)
     p, value = rows[f"{column}_p"], rows[column]
     if p.isna().all():
-        return f"- **{one.name}**: the text is too short to tell."
-    clear, heads = int((p <= CLEAR).sum()), len(rows)
-    middle = portray.number(value.median(), 2)
-    if f"{column}_even" in rows:
-        middle += f", {portray.number(rows[f'{column}_even'].median(), 2)} for random ones"
-    return (
-        f"- **{one.name}**: {clear} of {heads} heads {what} (p ≤ {CLEAR:g}; chance alone: "
-        f"{CLEAR * heads:.1f}); in the median head {score} {middle}."
+        return say("- **{name}**: the text is too short to tell.", name=one.name)
+    even = rows[f"{column}_even"].median() if f"{column}_even" in rows else np.nan
+    return say(
+        message,
+        name=one.name,
+        clear=int((p <= CLEAR).sum()),
+        heads=len(rows),
+        p=CLEAR,
+        chance=CLEAR * len(rows),
+        middle=portray.number(value.median(), 2),
+        even=portray.number(even, 2),
     )
 
 
-def grid(sitters: Sequence[Sitter], column: str, p: str, words: str) -> None:
-    """A statistic of every head as a grid, bold where its p-value is clear."""
+def grid(sitters: Sequence[Sitter], column: str, p: str, message: str) -> None:
+    """A statistic of every head as a grid, bold where its p-value is clear.
+
+    On hover `message`, with the fields {value} and {p}.
+    """
     grids = []
     for one in sitters:
         rows = portray.statistics(one)
@@ -139,7 +163,7 @@ def grid(sitters: Sequence[Sitter], column: str, p: str, words: str) -> None:
             portray_grid.Cell(
                 "–" if v != v else portray.number(v, 2).replace("0.", "."),
                 0.0 if v != v else float(v),
-                "no value" if v != v else words.format(v, chance),
+                say("no value") if v != v else say(message, value=v, p=chance),
                 bool(chance <= CLEAR),
             )
             for v, chance in zip(rows[column], rows[p], strict=True)

@@ -6,14 +6,15 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
+from pages._kit import decoding
 from pages._kit.session import VERSION
 from viz_core.variants import FACTORS, PARAMETERS
+from viz_core.words import say
 
 SOURCES = ("shipped", "own")
 ESTIMATORS = ("fixed", "logit", "mean")
 LENGTHS = (128, 256, 512, 1024, 2048, 4096)  # tokens, of a measurement of one's own
 TEXTS = (2, 4, 6, 8, 12, 16, 24, 32, 42)  # how many, of a measurement of one's own
-LONGEST = 80  # characters of a name in an address
 MOST = 12  # checkpoints in an address
 
 
@@ -70,29 +71,21 @@ def decoded(query: Mapping[str, str]) -> tuple[DecayState, list[str]]:
     Whether checkpoints, layers and texts exist is for the page to say; here only form counts.
     """
     plain = DecayState()
-    if query.get("v", VERSION) != VERSION:
-        return plain, [
-            f"This address is of version {query['v'][:40]!r}, and version {VERSION} was expected; "
-            "the page shows its start instead."
-        ]
-    wrong = list[str]()
-
-    def among(name: str, known: tuple[object, ...]) -> str:
-        default = str(getattr(plain, name))
-        value = query.get(name, default)
-        if value in map(str, known):
-            return value
-        wrong.append(
-            f"Expected {name} in the address among {', '.join(map(str, known))}; got "
-            f"{value[:40]!r}, so {default} is shown."
-        )
-        return default
+    if wrong := decoding.foreign(query):
+        return plain, wrong
+    asked = decoding.Asked(query, plain)
 
     def flag(name: str) -> bool:
         default = str(int(getattr(plain, name)))
         value = query.get(name, default)
         if value not in ("0", "1"):
-            wrong.append(f"Expected {name} in the address as 0 or 1; got {value[:40]!r}.")
+            asked.wrong.append(
+                say(
+                    "Expected {name} in the address as 0 or 1; got {value!r}.",
+                    name=name,
+                    value=value[: decoding.SAID],
+                )
+            )
             value = default
         return value == "1"
 
@@ -101,9 +94,14 @@ def decoded(query: Mapping[str, str]) -> tuple[DecayState, list[str]]:
         text = query.get(name, str(default + 1))
         if text.isdecimal() and 0 < int(text[:4]) < 1000:
             return int(text[:4]) - 1
-        wrong.append(
-            f"Expected {name} in the address to be a number from 1; got {text[:40]!r}, so "
-            f"{default + 1} is shown."
+        asked.wrong.append(
+            say(
+                "Expected {name} in the address to be a number from 1; got {value!r}, so {default} "
+                "is shown.",
+                name=name,
+                value=text[: decoding.SAID],
+                default=default + 1,
+            )
         )
         return int(default)
 
@@ -112,33 +110,36 @@ def decoded(query: Mapping[str, str]) -> tuple[DecayState, list[str]]:
             return str(getattr(plain, name))
         found = colon(query[name])
         if found is None:
-            wrong.append(
-                f"Expected {name} in the address as a word such as linear-4, exponent-6 or off; "
-                f"got {query[name][:40]!r}."
+            asked.wrong.append(
+                say(
+                    "Expected {name} in the address as a word such as linear-4, exponent-6 or off; "
+                    "got {value!r}.",
+                    name=name,
+                    value=query[name][: decoding.SAID],
+                )
             )
         return str(getattr(plain, name)) if found is None else found
 
     chosen = plain.chosen
     if "chosen" in query:
         names = query["chosen"].split("~")[:MOST] if query["chosen"] else []
-        chosen = tuple(dict.fromkeys(n[:LONGEST] for n in names))
-    names = {n: query.get(n, str(getattr(plain, n)))[:LONGEST] for n in ("view", "text", "changed")}
+        chosen = tuple(dict.fromkeys(n[: decoding.LONGEST] for n in names))
     state = DecayState(
         chosen=chosen,
-        source=among("source", SOURCES),
-        estimator=among("estimator", ESTIMATORS),
+        source=asked.among("source", SOURCES),
+        estimator=asked.among("estimator", ESTIMATORS),
         sink=flag("sink"),
         law=flag("law"),
         x_log=flag("x_log"),
         layer=place("layer"),
         head=place("head"),
-        length=int(among("length", LENGTHS)),
-        texts=int(among("texts", TEXTS)),
+        length=int(asked.among("length", LENGTHS)),
+        texts=int(asked.among("texts", TEXTS)),
         setting=setting("setting"),
         what=setting("what"),
-        **names,
+        **asked.names("view", "text", "changed"),
     )
-    return state, wrong
+    return state, asked.wrong
 
 
 def colon(word: str) -> str | None:

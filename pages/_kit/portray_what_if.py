@@ -25,6 +25,7 @@ from viz_core.catalogue import Checkpoint
 from viz_core.figures import difference
 from viz_core.survey import Survey
 from viz_core.types import Range, Window
+from viz_core.words import say
 
 
 def show(shipped: dict[str, Checkpoint]) -> None:
@@ -33,23 +34,29 @@ def show(shipped: dict[str, Checkpoint]) -> None:
     What was computed before is shown at once; a control that changes while it is computed cancels.
     """
     s = st.session_state
-    st.subheader("What if", anchor=False)
+    st.subheader(say("What if"), anchor=False)
     st.markdown(
-        "The same weights under another setting of their encoding, without retraining: which pairs "
-        "of tokens gain attention, which lose it, and what becomes of the curve."
+        say(
+            "The same weights under another setting of their encoding, without retraining: which "
+            "pairs of tokens gain attention, which lose it, and what becomes of the curve."
+        )
     )
     pressed = portray_controls.change(shipped)
     state = portray_controls.state()
     chosen = shipped[state.changed]
     if not portray_settings.ours(chosen):
-        st.caption(portray_settings.FOREIGN)
+        st.caption(say(portray_settings.FOREIGN))
         return
     wanted = (chosen.sha256, state.what, state.text, state.length, state.texts)
     done = s.setdefault("decay_compared", set())  # what this visitor has computed
     if not pressed and wanted not in done:
         st.caption(
-            f"Compute measures attention under both settings over {state.texts} passages of "
-            f"{state.length:,} tokens: seconds to a minute."
+            say(
+                "Compute measures attention under both settings over {texts} passages of "
+                "{length:,} tokens: seconds to a minute.",
+                texts=state.texts,
+                length=state.length,
+            )
         )
         return
     portray.notes(some := portray.passages(state, chosen))
@@ -64,7 +71,7 @@ def show(shipped: dict[str, Checkpoint]) -> None:
         window = cut(found.windows[layer], zoomed)
         accent = chosen.config.encoding
         sides.append(difference.Side(name, accent, window, found.curves[layer], head))
-    what = f"layer {layer + 1}, head {head + 1}"
+    what = say("layer {layer}, head {head}", layer=layer + 1, head=head + 1)
     spec = difference.build(*sides, chosen.config.length, state.length, what)
 
     def zoom(panel: int, box: Box) -> None:

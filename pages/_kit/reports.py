@@ -13,12 +13,18 @@ from viz_core import encodings, published
 from viz_core.figures import extrapolation
 from viz_core.figures.reported import Series
 from viz_core.published import SOURCES, Source
+from viz_core.words import mark, say, sentences
 
-SCALINGS = {"linear": "PI", "ntk": "NTK", "dynamic": "dynamic NTK", "yarn": "YaRN"}
+SCALINGS = {"linear": "PI", "ntk": "NTK", "dynamic": mark("dynamic NTK"), "yarn": "YaRN"}
 SCALINGS |= {"longrope": "LongRoPE", "logn": "log N", "abf": "ABF", "theta": "θ"}
 OURS = {"linear": "linear:fit", "ntk": "ntk:fit", "dynamic": "dynamic", "yarn": "yarn:fit"}
-WORDS = {"not": "protocol not stated", "fixed-targets": "fixed targets"}
-WORDS |= {"sliding-window": "sliding window"}
+WORDS = {  # of a protocol, by the first of them in the tables
+    "not": mark("protocol not stated"),
+    "fixed-targets": mark("fixed targets"),
+    "non-overlapping": mark("non-overlapping"),
+    "sliding-window": mark("sliding window"),
+}
+QUOTED = (mark("perplexity table"), mark("not stated"))  # of the tables, and no names
 CURVE = ["model", "encoding", "scaling", "tuned"]
 
 
@@ -39,35 +45,42 @@ class Report:
     def title(self) -> str:
         """Who, which tables, what was measured on what."""
         first = self.rows.iloc[0]
-        tables = list(dict.fromkeys(self.rows.table))
-        where = " and ".join([", ".join(tables[:-1])] * (len(tables) > 1) + tables[-1:])
-        return f"{self.source.label}, {where}: L = {first.trained_length:,}, {self.protocol}"
+        *others, last = (_table(table) for table in dict.fromkeys(self.rows.table))
+        where = say("{some} and {last}", some=say(", ").join(others), last=last) if others else last
+        return say(
+            "{source}, {tables}: L = {trained:,}, {protocol}",
+            source=self.source.label,
+            tables=where,
+            trained=first.trained_length,
+            protocol=self.protocol,
+        )
 
     @property
     def protocol(self) -> str:
         """As the source has it."""
         words = str(self.rows.protocol.iloc[0])
-        return WORDS.get(words.partition(" ")[0], words) + words.partition("window")[2]
+        return say(WORDS.get(words.partition(" ")[0], words)) + words.partition("window")[2]
 
     def caption(self, text: str, ours: bool) -> str:
         """Where the values come from, how far they can be trusted, and what ours are."""
         first = self.rows.iloc[0]
-        models = ", ".join(dict.fromkeys(self.rows.model))
-        words = [
-            f"Perplexity over that at the trained length. {self.title}; model: {models}; text: "
-            f"{first.text}. Values as quoted, drawn pale; dashed: fine-tuned for greater length."
-        ]
-        if self.source.verified != "paper":
-            words.append("Unverified." if self.source.verified == "unverified" else "")
-        words.append(self.source.note)
-        if any(self.rows.bound == ">"):
-            words.append("A curve whose further values are only bounded ends at the first bound.")
-        if ours:
-            words.append(
-                f"Right: the checkpoints shipped here, on {text}. Models, texts and protocols "
-                "differ, so only the shapes compare."
-            )
-        return " ".join(w for w in words if w)
+        whence = say(
+            "Perplexity over that at the trained length. {title}; model: {models}; text: {text}. "
+            "Values as quoted, drawn pale; dashed: fine-tuned for greater length.",
+            title=self.title,
+            models=say(", ").join(say(model) for model in dict.fromkeys(self.rows.model)),
+            text=say(first.text),
+        )
+        trust = say("Unverified.") if self.source.verified == "unverified" else ""
+        bounded = any(self.rows.bound == ">")
+        ends = say("A curve whose further values are only bounded ends at the first bound.")
+        right = say(
+            "Right: the checkpoints shipped here, on {text}. Models, texts and protocols differ, "
+            "so only the shapes compare.",
+            text=text,
+        )
+        note = say(self.source.note)
+        return sentences(whence, trust, note, ends if bounded else "", right if ours else "")
 
     @property
     def like(self) -> str:
@@ -112,7 +125,7 @@ def curves(report: Report) -> tuple[Series, ...]:
         if key[:4] in found or base is None or (len(rows) == 1 and tuned != "no"):
             continue
         rows = rows.sort_values("length")
-        said = [part for part in (_scaling(scaling), "tuned" * (tuned == "yes")) if part]
+        said = [_scaling(scaling)] * (scaling != "none") + [say("tuned")] * (tuned == "yes")
         plain = encodings.get(encoding).name
         whole = ", ".join([plain, *said])
         kind = scaling.partition(":")[0].partition("+")[0]
@@ -143,7 +156,7 @@ def ours(table: pd.DataFrame, report: Report, text: str) -> tuple[Series, ...]:
 
 def _over(s: extrapolation.Series, base: float) -> Series:
     """Our curve over the perplexity whose logarithm is `base`."""
-    notes = tuple(f"perplexity {np.exp(v):,.2f}" for v in s.loss)
+    notes = tuple(say("perplexity {value:,.2f}", value=np.exp(v)) for v in s.loss)
     times, ratio = s.length / s.trained_length, np.exp(s.loss - base)
     return Series(s.name, s.label, s.accent, times, ratio, notes, s.dash)
 
@@ -164,18 +177,24 @@ def _drawn(bounds: pd.Series) -> np.ndarray:
     return ~bounded | (bounded.cumsum() == 1)
 
 
+def _table(name: str) -> str:
+    word, _, number = name.partition(" ")
+    return say("Table {number}", number=number) if word == "Table" else say(name)
+
+
 def _scaling(words: str) -> str:
-    if words == "none":
-        return ""
     parts = []
     for part in words.split("+"):
         kind, _, number = part.partition(":")
         sign = "" if kind in ("theta", "abf") else "s = "
-        parts.append(SCALINGS.get(kind, kind) + (f" {sign}{float(number):g}" if number else ""))
+        name = say(SCALINGS.get(kind, kind))
+        parts.append(name + (f" {sign}{float(number):g}" if number else ""))
     return " + ".join(parts)
 
 
 def _quoted(bound: str, perplexity: float) -> str:
     if bound == "OOM":
-        return "out of memory"
-    return f"perplexity {'more than ' if bound else ''}{perplexity:,.10g}"
+        return say("out of memory")
+    if bound:
+        return say("perplexity more than {value:,.10g}", value=perplexity)
+    return say("perplexity {value:,.10g}", value=perplexity)

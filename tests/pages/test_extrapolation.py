@@ -97,7 +97,7 @@ def test_another_protocol_is_another_chart_and_another_address(
     tables_folder: Path, protocol: str, title: str
 ) -> None:
     app = opened()
-    app.get("button_group")[0].set_value(protocol).run()
+    app.button_group(key="lab_protocol").set_value(protocol).run()
     assert not app.exception
     assert chart(app, title)
     assert "As trained · fixed targets" not in [c["layout"]["title"]["text"] for c in charts(app)]
@@ -122,7 +122,7 @@ def test_an_address_reopens_its_state(tables_folder: Path) -> None:
 
 def test_other_protocols_have_no_difference(tables_folder: Path) -> None:
     app = opened(measure="difference")
-    app.get("button_group")[0].set_value("sliding-window").run()
+    app.button_group(key="lab_protocol").set_value("sliding-window").run()
     assert not app.exception
     axis = chart(app, "As trained · sliding window")["layout"]["yaxis"]
     assert axis["title"]["text"].startswith("perplexity")
