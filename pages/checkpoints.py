@@ -14,36 +14,43 @@ from pages._kit import (
 )
 from pages._kit.page import Page
 from viz_core.errors import AtlasError
+from viz_core.words import mark, say
 
 PAGE = Page(
-    title="Checkpoints",
+    title=mark("Checkpoints"),
     icon=":material/database:",
     order=7,
-    about="Shipped checkpoints with their cards, and your own: uploaded, audited, kept for hours.",
+    about=mark(
+        "Shipped checkpoints with their cards, and your own: uploaded, audited, kept for hours."
+    ),
 )
 
 
 def main() -> None:
-    st.title("Checkpoints", anchor=False)
+    st.title(say(PAGE.title), anchor=False)
     found, damaged = cached.shipped()
     for sentence in damaged:
         st.error(sentence)
     st.markdown(
-        "Every page works on a checkpoint of your own as it does on the shipped ones. Drop one "
-        "here: what it is, is found out from its files, and each finding says how."
+        say(
+            "Every page works on a checkpoint of your own as it does on the shipped ones. Drop one "
+            "here: what it is, is found out from its files, and each finding says how."
+        )
     )
-    st.subheader("Your own", anchor=False)
+    st.subheader(say("Your own"), anchor=False)
     try:
         uploads_drop.show()
         for known in uploads_known.known():
             uploads_audit.show(known, found)
     except AtlasError as error:  # the limits can't be read, or the disk can't
         st.error(str(error))
-    st.subheader("Shipped", anchor=False)
+    st.subheader(say("Shipped"), anchor=False)
     if found:
         st.markdown(
-            "Trained alike, on the same texts in the same order from the same seed: they differ in "
-            "their position encoding alone."
+            say(
+                "Trained alike, on the same texts in the same order from the same seed: they "
+                "differ in their position encoding alone."
+            )
         )
     try:
         shipped.cards(found)

@@ -19,25 +19,46 @@ from pages._kit.page import Page
 from viz_core.catalogue import Checkpoint
 from viz_core.errors import AtlasError
 from viz_core.plates.tray import Tray
+from viz_core.words import mark, say
 
 PAGE = Page(
-    title="Figures",
+    title=mark("Figures"),
     icon=":material/dashboard:",
     order=8,
-    about="Figures for papers: what was pinned on any page, as one, at the exact width of a venue.",
+    about=mark(
+        "Figures for papers: what was pinned on any page, as one, at the exact width of a venue."
+    ),
 )
-STEPS = {
-    ":material/keep: Pin": "Under every figure stands Pin. What is pinned comes to the tray as it "
-    "is on the screen: its checkpoints, layer, heads, text and length.",
-    ":material/dashboard: Arrange": "Here the pinned figures become one, at the exact width of a "
-    "venue's column and at true size, with panel letters and one caption.",
-    ":material/download: Take away": "As PDF, SVG, PNG, PGF, page or numbers; each file says what "
-    "it was made from and holds the command that draws it again.",
-}
+STEPS = (  # of making one: an icon, a name, and how
+    (
+        "keep",
+        mark("Pin"),
+        mark(
+            "Under every figure stands Pin. What is pinned comes to the tray as it "
+            "is on the screen: its checkpoints, layer, heads, text and length."
+        ),
+    ),
+    (
+        "dashboard",
+        mark("Arrange"),
+        mark(
+            "Here the pinned figures become one, at the exact width of a "
+            "venue's column and at true size, with panel letters and one caption."
+        ),
+    ),
+    (
+        "download",
+        mark("Take away"),
+        mark(
+            "As PDF, SVG, PNG, PGF, page or numbers; each file says what "
+            "it was made from and holds the command that draws it again."
+        ),
+    ),
+)
 
 
 def main() -> None:
-    st.title("Figures", anchor=False)
+    st.title(say(PAGE.title), anchor=False)
     if "tray_across" not in st.session_state:  # a first visit, or back from another page
         st.session_state.tray_wrong = _opened()
         tray_target.seed(tray_state.tray())
@@ -68,10 +89,10 @@ def _opened() -> str:
 
 
 def _empty() -> None:
-    st.markdown("Figures for papers are put together here, from what the other pages show.")
-    for column, (title, words) in zip(st.columns(3, gap="medium"), STEPS.items(), strict=True):
-        column.markdown(f"**{title}**  \n{words}")
-    with st.expander("Open a tray that was kept"):
+    st.markdown(say("Figures for papers are put together here, from what the other pages show."))
+    for column, (icon, step, how) in zip(st.columns(3, gap="medium"), STEPS, strict=True):
+        column.markdown(f"**:material/{icon}: {say(step)}**  \n{say(how)}")
+    with st.expander(say("Open a tray that was kept")):
         tray_share.bring()
 
 

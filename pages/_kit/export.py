@@ -16,6 +16,7 @@ from viz_core.export.provenance import Facts, Provenance, Source, digest
 from viz_core.export.target import Target
 from viz_core.figures.spec import FigureSpec
 from viz_core.plates.tray import MOST, Pin
+from viz_core.words import say, speaking
 
 HOME = "compare"  # the page without a name in the address
 
@@ -24,9 +25,10 @@ HOME = "compare"  # the page without a name in the address
 class Shown:
     """A figure that is on the screen, and how it leaves it.
 
-    `spec` makes it, when it is asked for; `name` is the stem of its files. `pin` is the figure that
-    draws the same from the command line; without one, `why` says what stands in the way. `sources`,
-    made when they are needed, and `facts` are what its provenance says.
+    `spec` makes it, when it is asked for; `title` is marked; `name` is the stem of its files. `pin`
+    is the figure that draws the same from the command line; without one, `why`, marked, says what
+    stands in the way. `sources`, made when they are needed, and `facts` are what its provenance
+    says.
     """
 
     spec: Callable[[], FigureSpec]
@@ -66,7 +68,7 @@ def ready(shown: Shown, target: Target, dpi: float, query: Mapping[str, str]) ->
     spec, pin = shown.spec(), shown.pin
     drawn = asdict(target), tuple(shown.sources()), shown.facts, digest(data.arrays(spec))
     about = Provenance(pin.plate, pin.read(), *drawn) if pin else OfPage(shown.page, query, *drawn)
-    return Export(spec, shown.title, shown.name, target, about, dpi)
+    return Export(spec, say(shown.title), shown.name, target, about, dpi)
 
 
 @st.fragment
@@ -74,7 +76,7 @@ def _export(shown: Shown, key: str) -> None:
     """A fragment: what is chosen here changes nothing else on the page."""
     language.recall()
     popover = st.popover(
-        "Export",
+        say("Export"),
         type="tertiary",
         icon=":material/download:",
         key=key,
@@ -99,9 +101,14 @@ def _choose(shown: Shown, key: str) -> None:
         return
     st.caption(export_control.says(target))
     query, spec = _address(), shown.spec()
+
+    def made() -> bytes:  # once the page is done, and its language forgotten
+        with speaking(target.language):
+            return export_control.made(ready(shown, target, choice.dpi, query), kind)
+
     st.download_button(
-        f"Download {kind.upper()}",
-        lambda: export_control.made(ready(shown, target, choice.dpi, query), kind),
+        say("Download {kind}", kind=kind.upper()),
+        made,
         file_name=f"{shown.name}.{export_control.ending(spec, kind)}",
         mime=export_control.mime(spec, kind),
         type="primary",
@@ -110,27 +117,29 @@ def _choose(shown: Shown, key: str) -> None:
         key=f"{key}_file",
     )
     if shown.why:
-        st.caption(shown.why)
+        st.caption(say(shown.why))
 
 
 def _pin(shown: Shown, key: str) -> None:
     """Pins the figure, or takes it out; the count in the menu follows."""
     there = shown.pin is not None and tray_state.pinned(shown.pin)
     full = not there and not tray_state.room()
-    words = "Puts it into the tray, of which the page Figures makes one figure."
+    words = say("Puts it into the tray, of which the page Figures makes one figure.")
     if there:
-        words = "Takes it out of the tray again."
+        words = say("Takes it out of the tray again.")
     elif full:
-        words = f"The tray holds {MOST} figures at most: take one out on the page Figures."
+        words = say(
+            "The tray holds {most} figures at most: take one out on the page Figures.", most=MOST
+        )
     st.button(
-        "Pinned" if there else "Pin",
+        say("Pinned") if there else say("Pin"),
         type="tertiary",
         icon=":material/keep_off:" if there else ":material/keep:",
         key=key,
         on_click=tray_state.toggle,
         args=(shown.pin, shown.page),
         disabled=full or shown.pin is None,
-        help=shown.why or words,
+        help=say(shown.why) or words,
     )
 
 

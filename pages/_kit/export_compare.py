@@ -21,14 +21,17 @@ from viz_core.plates.tray import Pin
 from viz_core.survey import Survey
 from viz_core.texts import PASTED, Passage
 from viz_core.types import SINK
+from viz_core.words import mark
 
 PAGE = "compare"
-PRIVATE = (
+PRIVATE = mark(
     "A figure of your own text can be exported, and no file of it holds the text; it can't be "
     "pinned, since no address and no command would find the text again."
 )
-REPEATED = "A text that is repeated can't be pinned: choose one that is long enough."
-LARGEST = "A wall of largest values can't be pinned: a pinned one shows the means of its cells."
+REPEATED = mark("A text that is repeated can't be pinned: choose one that is long enough.")
+LARGEST = mark(
+    "A wall of largest values can't be pinned: a pinned one shows the means of its cells."
+)
 VIEWS = {"mean": "log", "centred": "centred", "one": "probability"}  # as plates have them
 MEANS = {
     "mean": "geometric mean of attention over the texts",
@@ -52,6 +55,7 @@ class Leaving:
             "places": self._places(),
             "view": VIEWS[state.view],
             "map_scale": self._scale(),
+            "marks": self._marks(),
             "pooling": state.pooling if state.view == "one" else "mean",
             "texts": None if state.view == "one" else len(self.read[0]),
             **self._windows(),
@@ -63,6 +67,7 @@ class Leaving:
         """Attention by distance, a panel for each map."""
         said = {
             "places": self._places(),
+            "marks": self._marks(),
             "x_scale": "log" if self.state.x_log else "linear",
             "texts": len(self.read[0]),
         }
@@ -131,6 +136,9 @@ class Leaving:
 
     def _scale(self) -> str:
         return "linear" if self.state.linear and self.state.view != "centred" else "log"
+
+    def _marks(self) -> str:
+        return "yes" if self.state.marks else "no"
 
     def _places(self) -> list[str]:
         return [f"{s.checkpoint}.{s.layer + 1}.{s.head + 1}" for s in self.state.sides]

@@ -17,18 +17,19 @@ from viz_core.export.target import Target
 from viz_core.figures.spec import FigureSpec, Heatmap
 from viz_core.render import paper
 from viz_core.render.venues import INCH, VENUES
+from viz_core.words import language, mark, say
 
 OWN = "own"  # in place of a venue: a width of one's own
 FORMATS = {
     "pdf": "PDF",
     "svg": "SVG",
     "png": "PNG",
-    "pgf": "PGF, drawn by LaTeX",
-    "html": "Page, every number on hover",
-    "csv": "CSV of the numbers",
-    "npz": "NPZ of the numbers",
-    "tex": "LaTeX that includes the PDF",
-    "zip": "ZIP of all these",
+    "pgf": mark("PGF, drawn by LaTeX"),
+    "html": mark("Page, every number on hover"),
+    "csv": mark("CSV of the numbers"),
+    "npz": mark("NPZ of the numbers"),
+    "tex": mark("LaTeX that includes the PDF"),
+    "zip": mark("ZIP of all these"),
 }
 TYPES = {
     "pdf": "application/pdf",
@@ -43,7 +44,7 @@ TYPES = {
 }
 DOTTED = ("png", "zip")  # formats with a picture of dots
 DOTS = (150, 300, 600)  # per inch, of a PNG
-UNITS = {"mm": "mm", "in": "inches", "pt": "TeX's pt"}
+UNITS = {"mm": "mm", "in": mark("inches"), "pt": mark("TeX's pt")}
 
 
 @dataclass(frozen=True)
@@ -58,11 +59,13 @@ class Choice:
     dpi: int = int(paper.DPI)
 
     def target(self, across: int | None = None) -> Target:
-        """What a figure is drawn for."""
+        """What a figure is drawn for, in the language spoken here."""
+        spoken = language()
         if self.venue == OWN:
-            return Target(width=f"{self.width:g}{self.unit}", across=across)
+            return Target(width=f"{self.width:g}{self.unit}", across=across, language=spoken)
         two = len(VENUES[self.venue].columns) > 1
-        return Target(self.venue, self.columns if two else None, across=across)
+        columns = self.columns if two else None
+        return Target(self.venue, columns, across=across, language=spoken)
 
 
 def of(target: Target, before: Choice) -> Choice:
@@ -92,14 +95,16 @@ def seed(key: str, choice: Choice) -> None:
 
 def format_of(key: str) -> str:
     """The widgets for the format, and for the dots of a picture that has them."""
-    kind = st.selectbox("Format", list(FORMATS), format_func=FORMATS.__getitem__, key=f"{key}_kind")
+    kind = st.selectbox(
+        say("Format"), list(FORMATS), format_func=lambda k: say(FORMATS[k]), key=f"{key}_kind"
+    )
     if kind in DOTTED:
         st.segmented_control(
-            "Dots per inch",
+            say("Dots per inch"),
             DOTS,
             required=True,
             key=f"{key}_dpi",
-            help="Of the PNG: the other formats have none, but for the cells of maps.",
+            help=say("Of the PNG: the other formats have none, but for the cells of maps."),
         )
     return kind
 
@@ -107,11 +112,11 @@ def format_of(key: str) -> str:
 def venue_of(key: str) -> None:
     """The widget for a venue, or a width of one's own."""
     st.selectbox(
-        "For",
+        say("For"),
         [*VENUES, OWN],
-        format_func=lambda v: "Your own width" if v == OWN else VENUES[v].name,
+        format_func=lambda v: say("Your own width") if v == OWN else VENUES[v].name,
         key=f"{key}_venue",
-        help="Exact widths and sizes of type, as each venue's own LaTeX class has them.",
+        help=say("Exact widths and sizes of type, as each venue's own LaTeX class has them."),
     )
 
 
@@ -120,10 +125,12 @@ def size_of(key: str) -> None:
     venue = st.session_state[f"{key}_venue"]
     if venue == OWN:
         a, b = st.columns([1.2, 1], gap="small")
-        a.number_input("Width", format="%.6g", key=f"{key}_width")
-        b.selectbox("Unit", list(UNITS), format_func=UNITS.__getitem__, key=f"{key}_unit")
+        a.number_input(say("Width"), format="%.6g", key=f"{key}_width")
+        b.selectbox(
+            say("Unit"), list(UNITS), format_func=lambda u: say(UNITS[u]), key=f"{key}_unit"
+        )
     elif len(VENUES[venue].columns) > 1:
-        st.segmented_control("Columns", (1, 2), required=True, key=f"{key}_columns")
+        st.segmented_control(say("Columns"), (1, 2), required=True, key=f"{key}_columns")
 
 
 def chosen(key: str, before: Choice) -> Choice:
@@ -136,9 +143,21 @@ def chosen(key: str, before: Choice) -> Choice:
 def says(target: Target) -> str:
     """How wide a figure for `target` is and how large its type. Raises as `Target.sheet`."""
     sheet = target.sheet()
-    sizes = " and ".join(dict.fromkeys(f"{size:g}" for size in (sheet.text, sheet.title)))
-    width = sheet.width / INCH
-    return f"{width:.2f} in ({25.4 * width:.0f} mm) wide, type of {sizes} points."
+    inches = sheet.width / INCH
+    if sheet.text == sheet.title:
+        return say(
+            "{inches:.2f} in ({mm:.0f} mm) wide, type of {size:g} points.",
+            inches=inches,
+            mm=25.4 * inches,
+            size=sheet.text,
+        )
+    return say(
+        "{inches:.2f} in ({mm:.0f} mm) wide, type of {text:g} and {title:g} points.",
+        inches=inches,
+        mm=25.4 * inches,
+        text=sheet.text,
+        title=sheet.title,
+    )
 
 
 def complaint(target: Target) -> str:

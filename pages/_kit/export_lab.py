@@ -16,12 +16,15 @@ from viz_core.figures.spec import FigureSpec
 from viz_core.perplexity.protocols import POSITIONS
 from viz_core.plates.tray import Pin
 from viz_core.types import Sample
+from viz_core.words import mark
 
 PAGE = "extrapolation"
-REPORTED = (
+REPORTED = mark(
     "Curves that others published stand beside ours on this page alone: the figure can be exported."
 )
-OWN = "A measurement of your own can be exported; only what is shipped with the app is pinned."
+OWN = mark(
+    "A measurement of your own can be exported; only what is shipped with the app is pinned."
+)
 
 
 def losses(figure: FigureSpec, rows: pd.DataFrame, protocol: str, text: str, measure: str) -> Shown:
@@ -44,7 +47,7 @@ def losses(figure: FigureSpec, rows: pd.DataFrame, protocol: str, text: str, mea
         text=text,
         **said,
     )
-    title = "Losses by position" if where else "Losses by length"
+    title = mark("Losses by position") if where else mark("Losses by length")
     made = partial(export_sources.tables, "perplexity")
     return Shown(lambda: figure, title, f"losses-{protocol}", PAGE, pin, "", made, facts)
 
@@ -54,7 +57,7 @@ def reported(figure: FigureSpec, source: str) -> Shown:
     facts = {"reported_by": source, "values": "over that at the trained length"}
     made = partial(export_sources.tables, "perplexity")
     return Shown(
-        lambda: figure, "What others report", "reported", PAGE, None, REPORTED, made, facts
+        lambda: figure, mark("What others report"), "reported", PAGE, None, REPORTED, made, facts
     )
 
 
@@ -65,7 +68,7 @@ def training(figure: FigureSpec, shipped: Mapping[str, Checkpoint], seen: Contai
     facts = {"trained_length": some[0].config.length, "loss": "nats per token, validation"}
     names = [c.id for c in some]
     pin = Pin.of("training-curves", checkpoints=names)
-    title = "Validation loss while training"
+    title = mark("Validation loss while training")
 
     def made() -> tuple[Source, ...]:
         return export_sources.checkpoints(some) + export_sources.trainings(names)
@@ -87,7 +90,7 @@ def why(figure: FigureSpec, rows: pd.DataFrame, text: str, varied: Sequence[str]
         text=text,
     )
     made = partial(export_sources.tables, "mechanism")
-    title = "What attention does as the text grows"
+    title = mark("What attention does as the text grows")
     return Shown(lambda: figure, title, "mechanism", PAGE, pin, "", made, facts)
 
 
@@ -102,7 +105,7 @@ def live(
         "setting": setting or "as trained",
         "protocol": "fixed-targets",
     }
-    title = "Losses by length, measured here"
+    title = mark("Losses by length, measured here")
     return Shown(lambda: figure, title, "losses-own", PAGE, None, OWN, lambda: made, facts)
 
 

@@ -13,9 +13,10 @@ from viz_core.alone import Alone
 from viz_core.catalogue import Checkpoint
 from viz_core.export.provenance import Source, digest
 from viz_core.texts import PASTED, Passage
+from viz_core.words import mark
 
 OWN = "a visitor's own, which is not in this file"
-UPLOADED = (
+UPLOADED = mark(
     "A figure of an upload can be exported; it can't be pinned, since no command elsewhere would "
     "find the checkpoint."
 )

@@ -7,11 +7,12 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from pages._kit import draw, lab
+from pages._kit import draw, lab, language
 from viz_core import encodings
 from viz_core.catalogue import Checkpoint
 from viz_core.errors import AtlasError
 from viz_core.render import palette
+from viz_core.words import say
 
 ACROSS = 3  # cards in a row
 _FRONT = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)  # for the hub, not for the reader
@@ -34,36 +35,37 @@ def cards(shipped: Mapping[str, Checkpoint]) -> None:
 
 def _card(one: Checkpoint) -> None:
     c, facts, encoding = one.config, one.facts, encodings.get(one.config.encoding)
-    colour = palette.accent(c.encoding, draw.dark())
+    colour = palette.letters(c.encoding, draw.dark())
     name = lab.name(c.encoding, "", one.id)
     st.html(f'<b style="color: {colour}; font-size: 18px">{name}</b>')
-    st.markdown(encoding.summary)
+    st.markdown(say(encoding.summary))
     said = [
-        f"L = {c.length:,} tokens",
-        f"{c.layers} layers of {c.heads} heads",
-        f"{one.description.weights / 1e6:.2f} M parameters",
+        say("L = {length:,} tokens", length=c.length),
+        say("{layers} layers of {heads} heads", layers=c.layers, heads=c.heads),
+        say("{millions:.2f} M parameters", millions=one.description.weights / 1e6),
     ]
     if isinstance(seen := facts.get("tokens_seen"), int):
-        said.append(f"{seen / 1e6:.1f} M tokens seen")
+        said.append(say("{millions:.1f} M tokens seen", millions=seen / 1e6))
     if isinstance(loss := facts.get("validation_loss"), float):
-        said.append(f"{loss:.3f} nats in validation")
+        said.append(say("{loss:.3f} nats in validation", loss=loss))
     st.caption(" · ".join(said))
     st.space("stretch")  # what follows stands in line with the other cards
     with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
         st.page_link(
             "compare.py",
-            label="Compare",
+            label=say("Compare"),
             icon=":material/compare:",
             query_params={"v": "1", "a": f"{one.id}.2.1"},
         )
         if (one.path.parent / "README.md").is_file() and st.button(
-            "Model card", type="tertiary", icon=":material/article:", key=f"card_{one.id}_open"
+            say("Model card"), type="tertiary", icon=":material/article:", key=f"card_{one.id}_open"
         ):
-            st.dialog("Model card", width="large")(_whole)(one)
+            st.dialog(say("Model card"), width="large")(_whole)(one)
 
 
 def _whole(one: Checkpoint) -> None:
     """The model card as it lies beside the weights."""
+    language.recall()
     st.markdown(readable(one))
 
 
@@ -74,7 +76,10 @@ def readable(one: Checkpoint) -> str:
         text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError):
         raise AtlasError(
-            f"Expected the model card of {one.id} beside its weights; it can't be read, so write "
-            f"it again with `python -m viz_core card {one.id}`."
+            say(
+                "Expected the model card of {id} beside its weights; it can't be read, so write "
+                "it again with `python -m viz_core card {id}`.",
+                id=one.id,
+            )
         ) from None
     return _LOCAL.sub(r"\1", _COMMENT.sub("", _FRONT.sub("", text))).strip()

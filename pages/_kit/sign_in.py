@@ -9,6 +9,8 @@ from typing import Any
 
 import streamlit as st
 
+from viz_core.words import say
+
 
 def gate() -> None:
     """Lets whoever may come in pass; shows the others how to sign in, and ends the run there."""
@@ -17,15 +19,17 @@ def gate() -> None:
         return
     if not st.user.is_logged_in:
         st.title("Attention Atlas", anchor=False)
-        st.write("This server asks who you are before it computes for you.")
-        st.button("Sign in", type="primary", on_click=st.login)
+        st.write(say("This server asks who you are before it computes for you."))
+        st.button(say("Sign in"), type="primary", on_click=st.login)
         st.stop()
     if not admitted(st.user.to_dict(), section.get("people", ())):
         st.error(
-            "Expected someone whom this server knows; the address that you signed in with is not "
-            "among them. Sign in with another one, or ask whoever runs the server."
+            say(
+                "Expected someone whom this server knows; the address that you signed in with is "
+                "not among them. Sign in with another one, or ask whoever runs the server."
+            )
         )
-        st.button("Sign out", on_click=st.logout)
+        st.button(say("Sign out"), on_click=st.logout)
         st.stop()
 
 
@@ -33,8 +37,8 @@ def who() -> None:
     """A line that says who is signed in, with the way out; nothing where nobody has to be."""
     if _section():
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.caption(f"Signed in as {_name(st.user.to_dict())}")
-            st.button("Sign out", key="sign_out", type="tertiary", on_click=st.logout)
+            st.caption(say("Signed in as {name}", name=_name(st.user.to_dict())))
+            st.button(say("Sign out"), key="sign_out", type="tertiary", on_click=st.logout)
 
 
 def admitted(claims: Mapping[str, Any], people: Sequence[str]) -> bool:
@@ -60,5 +64,5 @@ def _section() -> Mapping[str, Any]:
 
 def _name(claims: Mapping[str, Any]) -> str:
     """What a person is called, with nothing in it that markdown would read."""
-    name = str(claims.get("name") or claims.get("email") or "someone")
+    name = str(claims.get("name") or claims.get("email") or say("someone"))
     return "".join(c if c.isalnum() or c in " -'.@" else " " for c in name)[:80]

@@ -12,6 +12,7 @@ from viz_core.export import Export, data
 from viz_core.plates import Plot, tray
 from viz_core.plates.tray import Pin, Tray
 from viz_core.progress import Progress
+from viz_core.words import language
 
 SHARP = 192  # dots per inch of the picture: two for each pixel of a screen at true size
 
@@ -46,7 +47,7 @@ def plot(pin: Pin, progress: Progress, wait: Progress) -> Plot:
 
     `progress` hears of the drawing, `wait` of the wait for it.
     """
-    key = pin.word(), _marks()
+    key = pin.word(), language(), _marks()
     found = plots.get(key)
     if found is None:
         try:
@@ -61,7 +62,7 @@ def plot(pin: Pin, progress: Progress, wait: Progress) -> Plot:
 def picture(one: Tray, progress: Progress) -> tuple[bytes, Export]:
     """A PNG of the figure for a screen, and the figure. Raises as `composed`."""
     figure = composed(one, "figure", SHARP, progress)
-    key = one.to_json(), _marks()
+    key = one.to_json(), one.target.language, _marks()
     found = pictures.get(key)
     if found is None:
         (found,) = figure.files("png").values()

@@ -8,6 +8,7 @@ import streamlit as st
 
 from pages._kit import export_control
 from viz_core.export import Export
+from viz_core.words import say, speaking
 
 KEY = "tray_leave"
 
@@ -23,9 +24,14 @@ def show(figure: Export) -> None:
     choice = export_control.chosen(KEY, before)
     st.session_state.export_choice = replace(before, kind=choice.kind, dpi=choice.dpi)
     ready = replace(figure, dpi=choice.dpi)
+
+    def made() -> bytes:  # once the page is done, and its language forgotten
+        with speaking(ready.target.language):
+            return export_control.made(ready, kind)
+
     button.download_button(
-        f"Download {kind.upper()}",
-        lambda: export_control.made(ready, kind),
+        say("Download {kind}", kind=kind.upper()),
+        made,
         file_name=f"{figure.name}.{export_control.ending(figure.spec, kind)}",
         mime=export_control.mime(figure.spec, kind),
         type="primary",

@@ -7,6 +7,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from pages._kit import tray_state, tray_words
 from viz_core.plates.tray import Pin
+from viz_core.words import say
 
 STYLE = """<style>
 .st-key-tray_list { row-gap: 0; }
@@ -39,7 +40,7 @@ def show() -> dict[str, DeltaGenerator]:
 def _words(place: int, pin: Pin) -> None:
     with st.container(gap="xxsmall"):
         st.markdown(f"{place + 1}\\. **{tray_words.title(pin)}**")
-        st.caption(tray_words.options(pin) or "as it is ready-made")
+        st.caption(tray_words.options(pin) or say("as it is ready-made"))
 
 
 def _moves(place: int, pin: Pin, count: int) -> None:
@@ -48,13 +49,13 @@ def _moves(place: int, pin: Pin, count: int) -> None:
     with st.container(
         horizontal=True, wrap=False, gap="xsmall", width="content", vertical_alignment="center"
     ):
-        _button("upward", "Before the one above", f"tray_up{place}", up, place, -1)
-        _button("downward", "After the one below", f"tray_down{place}", down, place, 1)
+        _button("upward", say("Before the one above"), f"tray_up{place}", up, place, -1)
+        _button("downward", say("After the one below"), f"tray_down{place}", down, place, 1)
         st.button(
             "",
             icon=":material/close:",
             type="tertiary",
-            help="Take it out",
+            help=say("Take it out"),
             key=f"tray_out{place}",
             on_click=tray_state.remove,
             args=(place,),
@@ -64,7 +65,9 @@ def _moves(place: int, pin: Pin, count: int) -> None:
             f"{home.page}.py",
             label=" ",
             icon=":material/arrow_outward:",
-            help="Back to where it was pinned" if home.query else "To the page that shows the like",
+            help=say("Back to where it was pinned")
+            if home.query
+            else say("To the page that shows the like"),
             query_params=dict(home.query) or None,
         )
 

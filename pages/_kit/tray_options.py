@@ -7,12 +7,13 @@ from typing import Any
 
 import streamlit as st
 
-from pages._kit import lab
+from pages._kit import lab, tray_labels
 from viz_core import texts
 from viz_core.arguments import figure
 from viz_core.catalogue import Checkpoint
 from viz_core.plates import Plate
 from viz_core.plates.tray import Pin
+from viz_core.words import say
 
 
 class Declared:
@@ -36,7 +37,9 @@ def show(plate: Plate, shipped: Mapping[str, Checkpoint]) -> Pin:
     declared = Declared().options
     columns = st.columns(3, gap="medium")
     words = {}
-    for i, (name, default) in enumerate(plate.options.items()):
+    # a table is a path, and no visitor's to name
+    here = {name: value for name, value in plate.options.items() if name != "table"}
+    for i, (name, default) in enumerate(here.items()):
         with columns[i % len(columns)]:
             said = _widget(plate.id, name, default, declared[name], shipped)
         if said != _plain(default):
@@ -48,8 +51,8 @@ def _widget(
     plate: str, name: str, default: Any, about: Mapping[str, Any], shipped: Mapping[str, Checkpoint]
 ) -> str:
     """One option's value as a word of the command line; "" stands for the checkpoint's own."""
-    label, key = name.replace("_", " ").capitalize(), f"ready_{plate}_{name}"
-    help = f"{about['help'][:1].upper()}{about['help'][1:]}." if about.get("help") else None
+    label, key = say(tray_labels.NAMES[name]), f"ready_{plate}_{name}"
+    label, help = label[:1].upper() + label[1:], say(tray_labels.HELPS[name])
     if name == "checkpoints":
         found = st.multiselect(
             label,
@@ -72,7 +75,7 @@ def _widget(
             label, choices, first, format_func=lambda c: titles.get(c, c), key=key, help=help
         )
         return _plain(said)
-    hint = "the checkpoint's own" if default is None else None
+    hint = say("the checkpoint's own") if default is None else None
     return st.text_input(label, _plain(default), key=key, help=help, placeholder=hint)
 
 

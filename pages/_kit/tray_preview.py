@@ -13,6 +13,7 @@ from pages._kit.waiting import Waiting
 from viz_core.errors import AtlasError
 from viz_core.export import Export
 from viz_core.plates.tray import Tray
+from viz_core.words import say
 
 
 def show(tray: Tray, places: Mapping[str, DeltaGenerator]) -> Export | None:
@@ -20,11 +21,11 @@ def show(tray: Tray, places: Mapping[str, DeltaGenerator]) -> Export | None:
     with st.container(
         horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
     ):
-        st.subheader("At true size", anchor=False, width="content")
+        st.subheader(say("At true size"), anchor=False, width="content")
         sight = st.segmented_control(
-            "Seen",
+            say("Seen"),
             list(tray_sight.NAMES),
-            format_func=tray_sight.NAMES.__getitem__,
+            format_func=lambda sight: say(tray_sight.NAMES[sight]),
             key="tray_sight",
             default=tray_sight.PLAIN,
             required=True,
@@ -32,11 +33,16 @@ def show(tray: Tray, places: Mapping[str, DeltaGenerator]) -> Export | None:
         )
     waiting = Waiting(place := st.empty())
     try:
-        png, figure = tray_draw.picture(tray, waiting.watch("the figure"))
+        png, figure = tray_draw.picture(tray, waiting.watch(say("the figure")))
     except PinError as error:
         place.empty()
         pin = next(pin for pin in tray.pins if pin.word() == error.word)
-        st.info(f"Without “{tray_words.title(pin)}” there is no figure: see what stands below it.")
+        st.info(
+            say(
+                "Without “{title}” there is no figure: see what stands below it.",
+                title=tray_words.title(pin),
+            )
+        )
         places[error.word].error(str(error))
         return None
     except AtlasError as error:
@@ -46,5 +52,6 @@ def show(tray: Tray, places: Mapping[str, DeltaGenerator]) -> Export | None:
     place.empty()
     seen, spec = tray_sight.seen(png, sight), figure.spec
     tray_sheet.show(seen, spec.caption, spec.alt, tray_target.paper(tray))
-    st.caption(tray_sight.WORDS.get(sight, export_control.says(tray.target)))
+    words = tray_sight.WORDS.get(sight)
+    st.caption(say(words) if words else export_control.says(tray.target))
     return figure

@@ -13,6 +13,7 @@ from viz_core import plates
 from viz_core.catalogue import Checkpoint
 from viz_core.errors import AtlasError
 from viz_core.plates.tray import Pin
+from viz_core.words import PLAIN, language, say
 
 GALLERY = Path(__file__).parents[2] / "docs" / "gallery"
 ACROSS = 3
@@ -31,7 +32,7 @@ def known() -> dict[str, plates.Plate]:
 
 def show(shipped: Mapping[str, Checkpoint]) -> None:
     """The gallery, and below it the options of one figure."""
-    st.subheader("Ready-made figures", anchor=False)
+    st.subheader(say("Ready-made figures"), anchor=False)
     examples = [
         (plate, name, options)
         for plate in known().values()
@@ -59,7 +60,7 @@ def _card(pin: Pin, name: str) -> None:
             with st.container(width="content"):
                 there = tray_state.pinned(pin)
                 st.button(
-                    "Pinned" if there else "Pin",
+                    say("Pinned") if there else say("Pin"),
                     type="tertiary",
                     icon=":material/keep_off:" if there else ":material/keep:",
                     key=f"ready_pin_{name}",
@@ -71,13 +72,16 @@ def _card(pin: Pin, name: str) -> None:
 
 def _other(shipped: Mapping[str, Checkpoint]) -> None:
     every = known()
-    with st.expander("With other options"):
+    with st.expander(say("With other options")):
         plate = st.selectbox(
-            "Figure", list(every), format_func=lambda name: every[name].title, key="ready_plate"
+            say("Figure"),
+            list(every),
+            format_func=lambda name: say(every[name].title),
+            key="ready_plate",
         )
         pin = tray_options.show(every[plate], shipped)
         if pin.options.get("checkpoints") == "":
-            st.info("Choose a checkpoint to see its figure.")
+            st.info(say("Choose a checkpoint to see its figure."))
             return
         try:
             pin.read(local=False)
@@ -86,7 +90,7 @@ def _other(shipped: Mapping[str, Checkpoint]) -> None:
             return
         with st.container(horizontal=True, vertical_alignment="center"):
             st.button(
-                "Pin",
+                say("Pin"),
                 icon=":material/keep:",
                 type="primary",
                 key="ready_pin",
@@ -95,6 +99,8 @@ def _other(shipped: Mapping[str, Checkpoint]) -> None:
                 args=(pin,),
             )
             words = [f"--{n.replace('_', '-')}={v}" for n, v in pin.options.items()]
+            if language() != PLAIN:
+                words.append(f"--language={language()}")
             command = shlex.join(["python", "-m", "viz_core", "figure", plate, *words])
             st.code(f"{command} --out F.pdf", "bash", wrap_lines=True)
 

@@ -6,19 +6,20 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from pages._kit import tray_state, tray_target
+from pages._kit import language, tray_state, tray_target
 from viz_core.errors import AtlasError
 from viz_core.plates.tray import Tray
+from viz_core.words import say
 
 PAGE = "figures"
 
 
 def show(tray: Tray) -> None:
     """Address and file of `tray`, and where another one can be dropped."""
-    with st.expander("Keep or share this tray"):
+    with st.expander(say("Keep or share this tray")):
         st.code(address(tray), language=None, wrap_lines=True)
         st.download_button(
-            "Download as JSON",
+            say("Download as JSON"),
             tray.to_json(),
             file_name="attention-atlas-figure.json",
             mime="application/json",
@@ -39,13 +40,18 @@ def bring() -> None:
     turn = st.session_state.setdefault("tray_turn", 0)
     key = f"tray_file{turn}"  # a dropped file is taken once: then the widget is a new one
     st.file_uploader(
-        "Open a tray from its JSON", type="json", max_upload_size=1, key=key, on_change=_taken
+        say("Open a tray from its JSON"),
+        type="json",
+        max_upload_size=1,
+        key=key,
+        on_change=_taken,
     )
     if wrong := st.session_state.get("tray_dropped"):
         st.error(wrong)
 
 
 def _taken() -> None:
+    language.recall()
     s = st.session_state
     file = s[f"tray_file{s.tray_turn}"]
     if file is None:

@@ -8,6 +8,8 @@ from html import escape
 
 import streamlit as st
 
+from viz_core.words import say
+
 PIXELS = 96 / 72  # of a screen, as browsers count them, to a point
 LINES = 7  # of grey text below a figure
 STYLE = """<style>
@@ -48,10 +50,11 @@ def show(png: bytes, caption: str, alt: str, paper: Paper) -> None:
         f'<img src="data:image/png;base64,{base64.b64encode(png).decode("ascii")}" '
         f'style="width: {_px(paper.width)}" alt="{escape(alt, quote=True)}">'
     )
+    number = say("Figure 1.")
     # the leading of type this small is a fifth of its size
     words = (
         f'<p style="font-size: {_px(paper.size)}; line-height: 1.2">'
-        f"<b>Figure 1.</b> {escape(caption)}</p>"
+        f"<b>{number}</b> {escape(caption)}</p>"
     )
     tracks = " ".join([_px(paper.column)] * paper.columns)
     inside = f"{image}{words}"

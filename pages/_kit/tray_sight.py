@@ -8,6 +8,7 @@ import numpy as np
 from PIL import Image
 
 from viz_core.render import paper
+from viz_core.words import mark
 
 PLAIN, GREY = "plain", "grey"
 # Of linear RGB, at full severity: Machado, Oliveira & Fernandes 2009, "A Physiologically-based
@@ -30,18 +31,26 @@ CONES = {
     ),
 }
 NAMES = {
-    PLAIN: "Colour",
-    GREY: "Grey",
-    "protan": "Protan",
-    "deutan": "Deutan",
-    "tritan": "Tritan",
+    PLAIN: mark("Colour"),
+    GREY: mark("Grey"),
+    "protan": mark("Protan"),
+    "deutan": mark("Deutan"),
+    "tritan": mark("Tritan"),
 }
-_AFTER = "simulated after Machado, Oliveira & Fernandes 2009, at full severity, in linear RGB."
 WORDS = {
-    GREY: "As a printer without colour prints it: luminance, ITU-R 601.",
-    "protan": f"As eyes without cones for red see it, {_AFTER}",
-    "deutan": f"As eyes without cones for green see it, {_AFTER}",
-    "tritan": f"As eyes without cones for blue see it, {_AFTER}",
+    GREY: mark("As a printer without colour prints it: luminance, ITU-R 601."),
+    "protan": mark(
+        "As eyes without cones for red see it, simulated after Machado, Oliveira & Fernandes 2009, "
+        "at full severity, in linear RGB."
+    ),
+    "deutan": mark(
+        "As eyes without cones for green see it, simulated after Machado, Oliveira & Fernandes "
+        "2009, at full severity, in linear RGB."
+    ),
+    "tritan": mark(
+        "As eyes without cones for blue see it, simulated after Machado, Oliveira & Fernandes "
+        "2009, at full severity, in linear RGB."
+    ),
 }
 
 

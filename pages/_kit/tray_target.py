@@ -10,6 +10,7 @@ from pages._kit import export_control, tray_state
 from pages._kit.tray_sheet import Paper
 from viz_core.plates.tray import Tray
 from viz_core.render.venues import VENUES
+from viz_core.words import say
 
 KEY = "tray"
 ACROSS = 4  # panels in a row, at most; 0 in the widget: as many as are legible
@@ -31,9 +32,9 @@ def show() -> None:
     with a:
         export_control.venue_of(KEY)
     across = b.selectbox(
-        "Panels in a row",
+        say("Panels in a row"),
         range(ACROSS + 1),
-        format_func=lambda n: str(n) if n else "As fit",
+        format_func=lambda n: str(n) if n else say("As fit"),
         key="tray_across",
     )
     export_control.size_of(KEY)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from pages._kit import lab
+from pages._kit import lab, tray_labels
 from pages._kit.tray_state import Origin, origin
 from viz_core import encodings, plates
 from viz_core.plates.tray import Pin
+from viz_core.words import say
 
 HOMES = {  # the pages that show what a plate draws
     "staircase-ripples": "compare",
@@ -20,6 +21,7 @@ HOMES = {  # the pages that show what a plate draws
     "encoding-maps": "encodings",
     "encoding-curves": "encodings",
     "encoding-parts": "encodings",
+    "emergence": "sweeps",
 }
 OTHERS = "decay"
 BARE = ("places", "checkpoints", "encodings", "scaling")  # options whose values say what they are
@@ -27,7 +29,7 @@ BARE = ("places", "checkpoints", "encodings", "scaling")  # options whose values
 
 def title(pin: Pin) -> str:
     """What the figure is called."""
-    return plates.get(pin.plate).title
+    return say(plates.get(pin.plate).title)
 
 
 def options(pin: Pin) -> str:
@@ -42,7 +44,7 @@ def home(pin: Pin) -> Origin:
 
 def _said(name: str, values: list[str]) -> str:
     words = ", ".join(_value(name, value) for value in values)
-    return words if name in BARE else f"{name.replace('_', ' ')} {words}"
+    return words if name in BARE else f"{say(tray_labels.NAMES[name])} {words}"
 
 
 def _value(name: str, value: str) -> str:
@@ -51,7 +53,7 @@ def _value(name: str, value: str) -> str:
         checkpoint, layer, head = value.rsplit(".", 2)
         return f"{_value('checkpoints', checkpoint)} L{layer} H{head}"
     if name == "scaling":
-        return "as trained" if value == "none" else _setting(value)
+        return say("as trained") if value == "none" else _setting(value)
     if name in ("queries", "keys"):
         return value.replace(":", "–")
     if name == "encodings":

@@ -7,7 +7,16 @@ from html import escape
 
 import streamlit as st
 
-from pages._kit import cached, draw, lab, reading, uploads_form, uploads_room, uploads_words
+from pages._kit import (
+    cached,
+    draw,
+    lab,
+    language,
+    reading,
+    uploads_form,
+    uploads_room,
+    uploads_words,
+)
 from pages._kit.portray_state import LENGTHS
 from pages._kit.uploads_known import Known
 from viz_core import texts
@@ -16,6 +25,7 @@ from viz_core.errors import AtlasError
 from viz_core.readers.description import Finding
 from viz_core.readers.intake.words import size
 from viz_core.render import palette
+from viz_core.words import say
 
 LENGTH, SHORT = 512, 256  # tokens of a first look; the shorter at models of more than MANY heads
 MANY = 144
@@ -53,13 +63,13 @@ def show(known: Known, shipped: Mapping[str, Checkpoint]) -> None:
         uploads_form.show(upload, one)
         findings: Sequence[Finding] = one.description.findings
         try:
-            with st.spinner("Reading the weights"):
+            with st.spinner(say("Reading the weights")):
                 findings = cached.audited(one)
         except AtlasError as error:
             st.error(uploads_words.plain(str(error)))
         else:
             _ways(one, shipped)
-        with st.expander("Audit: what was found, and how", expanded=True):
+        with st.expander(say("Audit: what was found, and how"), expanded=True):
             _audit(findings)
             for note in known.notes:
                 st.caption(uploads_words.plain(note))
@@ -67,27 +77,28 @@ def show(known: Known, shipped: Mapping[str, Checkpoint]) -> None:
 
 def _heading(known: Known) -> None:
     upload, one = known.upload, known.checkpoint
-    files = ", ".join(upload.files[:3]) + f" and {len(upload.files) - 3} more" * (
-        len(upload.files) > 3
-    )
+    files = ", ".join(upload.files[:3])
+    if (more := len(upload.files) - 3) > 0:
+        files = say("{names} and {n:,} more", names=files, n=more)
     with st.container(horizontal=True, vertical_alignment="top", wrap=False):
         with st.container(gap="xxsmall"):
             title, accent = upload.files[0], "ink"
             if one is not None:
                 accent = one.config.encoding
                 title = lab.name(accent, "", one.id)
-            colour = palette.accent(accent, draw.dark())
+            colour = palette.letters(accent, draw.dark())
             st.html(f'<b style="color: {colour}; font-size: 18px">{escape(title)}</b>')
             parts = [files, size(upload.bytes)]
             if one is not None:
                 d = one.description
-                parts = [uploads_words.FORMATS.get(d.format, d.format), d.family, *parts]
+                parts = [say(uploads_words.FORMATS.get(d.format, d.format)), d.family, *parts]
             if source := st.session_state.get("uploads_from", {}).get(upload.id):
-                parts.append(source)
+                name, commit = source
+                parts.append(say("{name} at commit {commit}", name=name, commit=commit))
             st.caption(" · ".join(uploads_words.plain(part) for part in parts))
         if upload.owner:
             st.button(
-                "Remove",
+                say("Remove"),
                 icon=":material/delete:",
                 type="tertiary",
                 key=f"remove_{upload.id[:12]}",
@@ -96,15 +107,17 @@ def _heading(known: Known) -> None:
                 width="content",
             )
     hours = uploads_room.uploads().limits.hours
-    kept = "Published by the server's owner: everyone sees it."
+    kept = say("Published by the server's owner: everyone sees it.")
     if upload.owner:
-        kept = f"Kept until {uploads_words.until(upload.created, hours)}, or until you remove it."
+        end = uploads_words.until(upload.created, hours)
+        kept = say("Kept until {end}, or until you remove it.", end=end)
     st.caption(kept)
 
 
 def _remove(id: str) -> None:
     uploads_room.uploads().remove(uploads_room.visitor(), id)
-    st.toast("Removed.")
+    language.recall()
+    st.toast(say("Removed."))
 
 
 def _ways(one: Checkpoint, shipped: Mapping[str, Checkpoint]) -> None:
@@ -122,15 +135,15 @@ def _ways(one: Checkpoint, shipped: Mapping[str, Checkpoint]) -> None:
     with st.container(horizontal=True, gap="medium"):
         st.page_link(
             "compare.py",
-            label=f"Compare with {lab.name(beside)}" if beside else "Compare",
+            label=say("Compare with {name}", name=lab.name(beside)) if beside else say("Compare"),
             icon=":material/compare:",
             query_params=maps,
         )
-        st.page_link("decay.py", label="Decay", icon=":material/stairs:", query_params=decay)
+        st.page_link("decay.py", label=say("Decay"), icon=":material/stairs:", query_params=decay)
         if c.causal and c.vocabulary:
             st.page_link(
                 "extrapolation.py",
-                label="Extrapolation",
+                label=say("Extrapolation"),
                 icon=":material/trending_up:",
                 query_params=losses,
             )
@@ -140,11 +153,11 @@ def _audit(findings: Sequence[Finding]) -> None:
     rows = []
     for finding in findings:
         sign, word = uploads_words.VERDICTS[finding.verdict]
-        colour = palette.accent(TINTS.get(finding.verdict, "ink"), draw.dark())
-        about, words = escape(finding.about), escape(finding.words)
+        colour = palette.letters(TINTS.get(finding.verdict, "ink"), draw.dark())
+        about, words = escape(say(finding.about)), escape(finding.words)
         rows.append(
             f'<div role="listitem"><span style="color: {colour}">'
-            f'<i aria-hidden="true">{sign}</i>{word}</span>'
+            f'<i aria-hidden="true">{sign}</i>{say(word)}</span>'
             f'<span class="about">{about}</span><span class="words">{words}</span></div>'
         )
     st.html(f'{STYLE}<div class="audit" role="list">{"".join(rows)}</div>')

@@ -19,9 +19,10 @@ from viz_core.errors import AtlasError
 from viz_core.readers.huggingface import hub
 from viz_core.readers.intake import Limits, Upload
 from viz_core.readers.intake import folders as server
+from viz_core.words import mark, say
 
 TYPES = [".safetensors", ".pt", ".pth", ".bin", ".gguf", ".zip", ".json", ".txt", ".model"]
-HOW = {False: "Files", True: "A whole folder"}
+HOW = {False: mark("Files"), True: mark("A whole folder")}
 
 
 def show() -> None:
@@ -32,17 +33,20 @@ def show() -> None:
     s.setdefault("uploads_turn", 0)
     most = uploads_room.most(limits)
     directory = st.segmented_control(
-        "What you choose",
+        say("What you choose"),
         [False, True],
-        format_func=HOW.__getitem__,
+        format_func=lambda whole: say(HOW[whole]),
         default=False,
         required=True,
         key="uploads_directory",
         label_visibility="collapsed",
     )
     files = st.file_uploader(
-        "A checkpoint: this project's file; a state dict (.pt, .pth, .bin, .safetensors) with its "
-        "tokenizer.json, if you like; a Hugging Face folder, as its files or as one .zip; a GGUF",
+        say(
+            "A checkpoint: this project's file; a state dict (.pt, .pth, .bin, .safetensors) with "
+            "its tokenizer.json, if you like; a Hugging Face folder, as its files or as one .zip; "
+            "a GGUF"
+        ),
         type=TYPES,
         accept_multiple_files="directory" if directory else True,
         max_upload_size=most,
@@ -55,7 +59,7 @@ def show() -> None:
         some = [File(file.name, file, file.size) for file in files]
         _once(mark, lambda: uploads_take.take(some, place))
     if limits.folders or limits.hub:
-        with st.expander("From the server, or from the Hugging Face hub"):
+        with st.expander(say("From the server, or from the Hugging Face hub")):
             if limits.folders:
                 _folder(limits)
             if limits.hub:
@@ -77,8 +81,10 @@ def _once(mark: object, take: Callable[[], Upload]) -> None:
             st.rerun()
     st.error(uploads_words.plain(sentence))
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.button("Clear these files", on_click=_clear, key="uploads_clear")
-        st.caption("Or add what is missing: files that are already here needn't be sent again.")
+        st.button(say("Clear these files"), on_click=_clear, key="uploads_clear")
+        st.caption(
+            say("Or add what is missing: files that are already here needn't be sent again.")
+        )
 
 
 def _clear() -> None:
@@ -89,9 +95,10 @@ def _clear() -> None:
 
 def _folder(limits: Limits) -> None:
     """A path in one of the folders that the server's owner opened."""
-    text = st.text_input("A path on the server", key="uploads_path", max_chars=1000)
-    st.caption(uploads_words.plain("In one of: " + ", ".join(map(str, limits.folders)) + "."))
-    if st.button("Open", key="uploads_open") and text:
+    text = st.text_input(say("A path on the server"), key="uploads_path", max_chars=1000)
+    folders = ", ".join(map(str, limits.folders))
+    st.caption(uploads_words.plain(say("In one of: {folders}.", folders=folders)))
+    if st.button(say("Open"), key="uploads_open") and text:
         place = st.empty()
         try:
             taken, _ = server.files(server.within(text, limits), limits)
@@ -105,13 +112,13 @@ def _folder(limits: Limits) -> None:
 def _hub(limits: Limits) -> None:
     """A model of the hub by its id, at a revision that is then pinned."""
     left, right = st.columns([2, 1], gap="medium")
-    name = left.text_input("A model of the hub", key="uploads_hub", placeholder="owner/name")
-    revision = right.text_input("Revision", "main", key="uploads_revision")
-    if st.button("Fetch", key="uploads_fetch") and name:
+    name = left.text_input(say("A model of the hub"), key="uploads_hub", placeholder="owner/name")
+    revision = right.text_input(say("Revision"), "main", key="uploads_revision")
+    if st.button(say("Fetch"), key="uploads_fetch") and name:
         place = st.empty()
         try:
             with tempfile.TemporaryDirectory() as scratch:
-                with st.spinner("Fetching the files"):
+                with st.spinner(say("Fetching the files")):
                     folder, commit = hub.fetch(name, revision, Path(scratch), limits)
                 some = sorted(path for path in folder.iterdir() if path.is_file())
                 upload = uploads_take.paths(some, place)
@@ -119,5 +126,5 @@ def _hub(limits: Limits) -> None:
             st.error(uploads_words.plain(str(error)))
         else:
             known = st.session_state.get("uploads_from", {})
-            st.session_state.uploads_from = {**known, upload.id: f"{name} at commit {commit}"}
+            st.session_state.uploads_from = {**known, upload.id: (name, commit)}
             st.rerun()

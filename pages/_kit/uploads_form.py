@@ -6,11 +6,12 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from pages._kit import uploads_known, uploads_words
+from pages._kit import language, uploads_known, uploads_words
 from viz_core.catalogue import Checkpoint
 from viz_core.encodings import Parameter, Value
 from viz_core.errors import AtlasError
 from viz_core.readers.intake import Upload
+from viz_core.words import say
 
 ACROSS = 3  # questions in a row
 
@@ -21,8 +22,10 @@ def show(upload: Upload, one: Checkpoint) -> None:
     if not questions:
         return
     st.markdown(
-        "**The file doesn't say all of itself.** The likeliest values are filled in; correct what "
-        "you know better."
+        say(
+            "**The file doesn't say all of itself.** The likeliest values are filled in; correct "
+            "what you know better."
+        )
     )
     key = f"answers_{upload.id[:12]}"
     with st.form(key, border=False):
@@ -31,12 +34,15 @@ def show(upload: Upload, one: Checkpoint) -> None:
             for column, question in zip(st.columns(ACROSS, gap="medium"), some, strict=False):
                 with column:
                     _field(f"{key}_{question.name}", question, answers.get(question.name))
-        st.form_submit_button("Use these values", on_click=_taken, args=(key, upload, questions))
+        st.form_submit_button(
+            say("Use these values"), on_click=_taken, args=(key, upload, questions)
+        )
     if wrong := st.session_state.pop(f"{key}_wrong", None):
         st.error(uploads_words.plain(wrong))
 
 
 def _taken(key: str, upload: Upload, questions: tuple[Parameter, ...]) -> None:
+    language.recall()
     before = dict(uploads_known.answers(upload))
     fields = {q.name: st.session_state[f"{key}_{q.name}"] for q in questions}
     # what is left as it was found stays a guess, and is said to be one
@@ -54,7 +60,7 @@ def _changed(question: Parameter, fields: Mapping[str, Value], before: Mapping[s
 def _field(key: str, question: Parameter, answer: Value | None) -> None:
     """The widget of one question."""
     value = question.default if answer is None else answer
-    label, words = question.name.replace("_", " ").capitalize(), uploads_words.plain(question.help)
+    label, words = uploads_words.label(question.name), uploads_words.plain(say(question.help))
     low, high = question.low, question.high
     if question.choices:
         st.selectbox(

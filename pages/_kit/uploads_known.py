@@ -21,6 +21,7 @@ from viz_core.encodings import Value
 from viz_core.errors import AtlasError
 from viz_core.readers.description import Description
 from viz_core.readers.intake import Admitted, Upload, admitted
+from viz_core.words import language, say, speaking
 
 LONGEST = 24  # characters of a file's name in an id
 DIGITS = 6  # of the hash
@@ -50,10 +51,10 @@ def known() -> list[Known]:
         if inside is None:  # it is coming in at this moment, or what came isn't fit
             continue
         try:
-            one = _checkpoint(upload.files, upload.id, place(inside), answers(upload))
+            one = _checkpoint(upload.files, upload.id, place(inside), answers(upload), language())
             found.append(Known(upload, inside.notes, one))
         except (AtlasError, OSError) as error:
-            wrong = str(error) if isinstance(error, AtlasError) else "It was removed."
+            wrong = str(error) if isinstance(error, AtlasError) else say("It was removed.")
             found.append(Known(upload, inside.notes, None, wrong))
     return found
 
@@ -78,7 +79,9 @@ def answer(upload: Upload, wanted: Mapping[str, Value]) -> None:
     """
     inside = admitted(upload.admitted)
     if inside is None:
-        raise AtlasError("Expected this upload on the server; it is there no more: send it again.")
+        raise AtlasError(
+            say("Expected this upload on the server; it is there no more: send it again.")
+        )
     path, given = place(inside), dict[str, Value]()
     while True:
         asked = readers.describe(path, given).questions
@@ -97,9 +100,15 @@ def place(inside: Admitted) -> Path:
 
 
 @lru_cache(maxsize=64)
-def _checkpoint(files: tuple[str, ...], sha256: str, path: Path, given: Answers) -> Checkpoint:
-    """The checkpoint at `path`, hashed; once for all reruns, since a hash names its contents."""
-    description = readers.describe(path, dict(given))
+def _checkpoint(
+    files: tuple[str, ...], sha256: str, path: Path, given: Answers, spoken: str
+) -> Checkpoint:
+    """The checkpoint at `path`, hashed; once for all reruns, since a hash names its contents.
+
+    Its findings are in the language `spoken`.
+    """
+    with speaking(spoken):
+        description = readers.describe(path, dict(given))
     one = Checkpoint(short(files, sha256, description), description)
     assert one.sha256  # read now, while its files are there
     return one

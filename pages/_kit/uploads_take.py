@@ -18,9 +18,12 @@ from viz_core.errors import AtlasError
 from viz_core.progress import Progress
 from viz_core.readers.intake import Upload, admit, admitted, choose
 from viz_core.readers.intake.words import listed
+from viz_core.words import mark, say
 
 PIECE = 1 << 20  # bytes
 PAUSE = 1 / 8  # seconds between two writes to the page
+KEEPING = mark("Keeping the files: {percent} %")
+CHECKING = mark("Checking the files: {percent} %")
 checking = Line()  # one upload at a time: a check reads all of it, and may convert it in memory
 
 
@@ -55,11 +58,14 @@ def take(files: Sequence[File], place: DeltaGenerator) -> Upload:
     kept = [(file, chosen.taken[file.name]) for file in files if file.name in chosen.taken]
     if not kept:
         raise AtlasError(
-            "Expected a checkpoint's files (.safetensors, .pt, .pth, .bin, .gguf with their JSON, "
-            f"or a .zip of them); got {listed(chosen.left_out, 3)}, so choose others."
+            say(
+                "Expected a checkpoint's files (.safetensors, .pt, .pth, .bin, .gguf with their "
+                "JSON, or a .zip of them); got {names}, so choose others.",
+                names=listed(chosen.left_out, 3),
+            )
         )
     room, owner = uploads_room.uploads(), uploads_room.owner()
-    show = _bar(place, "Keeping the files")
+    show = _bar(place, KEEPING)
     total, done = max(1, sum(file.size for file, _ in kept)), 0
     with room.begin(owner) as incoming:
         for file, name in kept:
@@ -69,9 +75,7 @@ def take(files: Sequence[File], place: DeltaGenerator) -> Upload:
     if admitted(upload.admitted) is None:
         try:
             with checking.turn(lambda before: _stands(place, before)):
-                found = admit(
-                    upload.paths, upload.admitted, room.limits, _bar(place, "Checking the files")
-                )
+                found = admit(upload.paths, upload.admitted, room.limits, _bar(place, CHECKING))
             readers.describe(uploads_known.place(found))
         except BaseException:  # a rerun in the midst of it, too
             room.remove(owner, upload.id)
@@ -89,16 +93,16 @@ def _watched(file: File, before: int, total: int, show: Progress) -> Iterator[by
 
 def _stands(place: DeltaGenerator, before: int) -> None:
     """Says in `place` that other uploads are checked first; who leaves the page leaves the line."""
-    place.progress(0.0, f"Waiting to check the files: {before:,} before you")
+    place.progress(0.0, say("Waiting to check the files: {n:,} before you", n=before))
 
 
 def _bar(place: DeltaGenerator, what: str) -> Progress:
-    """Shows in `place` how far `what` is, a few times a second; what changes there may raise."""
+    """Says `what` in `place`, and how far it is, a few times a second; a change there may raise."""
     due = [time.monotonic() + PAUSE]
 
     def report(done: float) -> None:
         if time.monotonic() >= due[0]:
             due[0] = time.monotonic() + PAUSE
-            place.progress(min(done, 1.0), f"{what}: {int(100 * min(done, 1.0))} %")
+            place.progress(min(done, 1.0), say(what, percent=int(100 * min(done, 1.0))))
 
     return report

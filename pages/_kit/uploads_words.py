@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from datetime import datetime
 
+from babel.dates import format_date
+
 from pages._kit import reading
 from viz_core import encodings
 from viz_core.catalogue import Checkpoint
@@ -12,18 +14,51 @@ from viz_core.encodings import Value
 from viz_core.readers.description import Verdict
 from viz_core.readers.intake import Limits
 from viz_core.readers.intake.words import size
+from viz_core.words import language, mark, say
 
 FORMATS = {
-    "native": "this project's own format",
-    "state-dict": "state dict of a script",
-    "huggingface": "Hugging Face folder",
+    "native": mark("this project's own format"),
+    "state-dict": mark("state dict of a script"),
+    "huggingface": mark("Hugging Face folder"),
     "gguf": "GGUF",
 }
 VERDICTS: dict[Verdict, tuple[str, str]] = {  # a sign and a word
-    "agrees": ("✓", "agrees"),
-    "differs": ("≠", "differs"),
-    "note": ("·", "note"),
-    "unknown": ("?", "unknown"),
+    "agrees": ("✓", mark("agrees")),
+    "differs": ("≠", mark("differs")),
+    "note": ("·", mark("note")),
+    "unknown": ("?", mark("unknown")),
+}
+# What is asked about a file, and the parameters of encodings; others are called as they are.
+NAMES = {
+    "activation": mark("activation"),
+    "attention": mark("attention"),
+    "base": mark("base"),
+    "bidirectional": mark("bidirectional"),
+    "buckets": mark("buckets"),
+    "divisor": mark("divisor"),
+    "embedding_scale": mark("embedding scale"),
+    "encoding": mark("encoding"),
+    "epsilon": mark("epsilon"),
+    "exponent": mark("exponent"),
+    "factor": mark("factor"),
+    "first": mark("first"),
+    "head": mark("head"),
+    "heads": mark("heads"),
+    "kernel": mark("kernel"),
+    "layout": mark("layout"),
+    "length": mark("length"),
+    "max_distance": mark("max distance"),
+    "norm": mark("norm"),
+    "norms": mark("norms"),
+    "order": mark("order"),
+    "residual": mark("residual"),
+    "rotary": mark("rotary"),
+    "scaling": mark("scaling"),
+    "share": mark("share"),
+    "span": mark("span"),
+    "stack": mark("stack"),
+    "theta": mark("theta"),
+    "waves": mark("waves"),
 }
 _MARKS = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$:&^=])")  # all that Markdown gives a meaning
 
@@ -35,39 +70,66 @@ def plain(text: str) -> str:
 
 def limits(limits: Limits, largest: int) -> str:
     """What an upload may be; `largest` MiB is what the browser may send as one file."""
-    return (
-        f"Up to {size(min(largest << 20, limits.largest_upload))} a file, "
-        f"{size(limits.largest_upload)} and {limits.files} files an upload, {size(limits.quota)} a "
-        f"person. Kept for {limits.hours} hours at most, seen in this browser tab alone: reloading "
-        "the page, or closing it, gives an upload up. Nothing that a file names is run."
+    return say(
+        "Up to {file} a file, {upload} and {files} files an upload, {person} a person. Kept for "
+        "{hours} hours at most, seen in this browser tab alone: reloading the page, or closing it, "
+        "gives an upload up. Nothing that a file names is run.",
+        file=size(min(largest << 20, limits.largest_upload)),
+        upload=size(limits.largest_upload),
+        files=limits.files,
+        person=size(limits.quota),
+        hours=limits.hours,
     )
 
 
 def until(created: float, hours: int) -> str:
     """When an upload of that time (seconds since 1970) goes, on the server's clock."""
     end = datetime.fromtimestamp(created + 3_600 * hours).astimezone()
-    return f"{end:%H:%M} on {end.day} {end:%B} ({end:%Z})"
+    day = format_date(end, say("d MMMM"), locale=language())  # a pattern of Unicode's for dates
+    return say(
+        "{time} on {day} ({zone})", time=end.strftime("%H:%M"), day=day, zone=end.strftime("%Z")
+    )
 
 
 def facts(one: Checkpoint) -> list[tuple[str, str]]:
     """Sizes and encoding of a checkpoint in words: (what, value), nothing of it formatted."""
     c, d = one.config, one.description
-    shared = "" if c.kv_heads == c.heads else f" ({c.kv_heads:,} of keys)"
-    sees = "the keys before it" if c.causal else "all keys, on both sides"
+    heads = say("{layers:,} of {heads:,} heads", layers=c.layers, heads=c.heads)
+    if c.kv_heads != c.heads:
+        heads = say(
+            "{layers:,} of {heads:,} heads ({keys:,} of keys)",
+            layers=c.layers,
+            heads=c.heads,
+            keys=c.kv_heads,
+        )
+    sees = say("the keys before it") if c.causal else say("all keys, on both sides")
     values = ", ".join(f"{_word(n)} {_number(v)}" for n, v in _parameters(one).items())
-    pieces = "its own" if d.tokenizer else "this project's"
+    pieces = say("its own") if d.tokenizer else say("this project's")
     if reading.numbered(one):
-        pieces = "none: it reads random tokens, or token numbers"
+        pieces = say("none: it reads random tokens, or token numbers")
+    unknown, tokens = say("unknown"), mark("{n:,} tokens")
     return [
-        ("Encoding", encodings.get(c.encoding).name + f" ({values})" * bool(values)),
-        ("Layers", f"{c.layers:,} of {c.heads:,} heads{shared}"),
-        ("Channels", f"{c.head_dim:,} a head, {c.width:,} in all"),
-        ("A query sees", sees),
-        ("Trained length", f"{c.length:,} tokens" if c.length else "unknown"),
-        ("Parameters", f"{d.weights:,}"),
-        ("Vocabulary", f"{c.vocabulary:,} tokens" if c.vocabulary else "none: no embedding"),
-        ("Tokenizer", pieces),
+        (say("Encoding"), encodings.get(c.encoding).name + f" ({values})" * bool(values)),
+        (say("Layers"), heads),
+        (
+            say("Channels"),
+            say("{width:,} a head, {all:,} in all", width=c.head_dim, all=c.width),
+        ),
+        (say("A query sees"), sees),
+        (say("Trained length"), say(tokens, n=c.length) if c.length else unknown),
+        (say("Parameters"), f"{d.weights:,}"),
+        (
+            say("Vocabulary"),
+            say(tokens, n=c.vocabulary) if c.vocabulary else say("none: no embedding"),
+        ),
+        (say("Tokenizer"), pieces),
     ]
+
+
+def label(name: str) -> str:
+    """The parameter `name` as a widget is called."""
+    word = _word(name)
+    return word[:1].upper() + word[1:]
 
 
 def _parameters(one: Checkpoint) -> dict[str, Value]:
@@ -78,7 +140,7 @@ def _parameters(one: Checkpoint) -> dict[str, Value]:
 
 
 def _word(name: str) -> str:
-    return name.replace("_", " ")
+    return say(NAMES.get(name, name.replace("_", " ")))
 
 
 def _number(value: Value) -> str:

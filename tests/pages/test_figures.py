@@ -296,7 +296,9 @@ def test_options_are_made_from_what_plates_declare() -> None:
         assert not app.exception and not app.error, name
         keys: set[Any] = {w.key for kind in (app.selectbox, app.text_input) for w in kind}
         keys |= {w.key for w in app.multiselect}
-        assert {f"ready_{name}_{option}" for option in plate.options} <= keys
+        offered = {option for option in plate.options if option != "table"}  # a path: no visitor's
+        assert {f"ready_{name}_{option}" for option in offered} <= keys
+        assert f"ready_{name}_table" not in keys
     app.selectbox(key="ready_plate").set_value("stairs").run()
     app.text_input(key="ready_stairs_layer").set_value("0").run()
     assert len(app.error) == 1 and "from 1 on" in app.error[0].value

@@ -21,6 +21,7 @@ from viz_core.errors import AtlasError, DamagedCheckpoint
 from viz_core.readers.description import Description, Finding
 from viz_core.readers.native import sha256 as of_file
 from viz_core.subject import Subject
+from viz_core.words import say
 
 _READERS = ("native", "script", "huggingface")  # the narrowest first
 _READ = ("*.safetensors", "*.json", "*.gguf")  # what a folder's identity is made of
@@ -37,14 +38,17 @@ def describe(path: Path, answers: Mapping[str, object] | None = None) -> Descrip
     except (OSError, ValueError):  # a name too long to be one, or with a zero in it
         there = False
     if not there:
-        raise AtlasError(f"Expected a checkpoint file at {path}; there is none.")
+        raise AtlasError(say("Expected a checkpoint file at {path}; there is none.", path=path))
     for name in _READERS:
         found: Description | None = _module(name).describe(path, answers or {})
         if found is not None:
             return found
     raise DamagedCheckpoint(
-        f"Expected a checkpoint in {path.name}; it is neither of this project's format, nor a "
-        "state dict of a known layout, nor a Hugging Face folder (config.json and .safetensors)."
+        say(
+            "Expected a checkpoint in {file}; it is neither of this project's format, nor a state "
+            "dict of a known layout, nor a Hugging Face folder (config.json and .safetensors).",
+            file=path.name,
+        )
     )
 
 

@@ -15,7 +15,11 @@ Verdict = Literal["agrees", "differs", "note", "unknown"]
 
 @dataclass(frozen=True)
 class Finding:
-    """One line of the audit: what was looked at, what came of it, and a sentence."""
+    """One line of the audit: what was looked at, what came of it, and a sentence.
+
+    `about` is marked, to be said where it is shown; `words` are in the language in which it was
+    found.
+    """
 
     about: str
     verdict: Verdict
@@ -49,8 +53,8 @@ class Description:
 
     `path` is its file or folder; `format` "native", "state-dict", "huggingface" or "gguf";
     `weights` the number of parameters; `facts` anything else that it says, in JSON types.
-    `questions` are what could not be inferred, with the likeliest value as default; `answers`
-    what a person said to them.
+    `questions` are what could not be inferred, with the likeliest value as default and a marked
+    help; `answers` what a person said to them.
     """
 
     path: Path

@@ -18,6 +18,7 @@ from viz_core.errors import AtlasError, DamagedCheckpoint, UsageError
 from viz_core.model import ModelConfig, Transformer
 from viz_core.readers.description import Description, Finding
 from viz_core.subject import Subject
+from viz_core.words import mark, say
 
 FORMAT = 1
 _KEY = "attention_atlas"
@@ -41,8 +42,11 @@ def describe(path: Path, answers: Mapping[str, object]) -> Description | None:
         return None
     if answers:
         raise UsageError(
-            f"Expected no answers about {file.name}, which says all of itself; "
-            f"got {', '.join(answers)}."
+            say(
+                "Expected no answers about {file}, which says all of itself; got {answers}.",
+                file=file.name,
+                answers=", ".join(answers),
+            )
         )
     config, facts = header(file)
     with torch.device("meta"):
@@ -69,13 +73,27 @@ def audit(subject: Subject, description: Description) -> tuple[Finding, ...]:
     c, facts = description.config, description.facts
     tokens, loss = facts.get("tokens_seen"), facts.get("validation_loss")
     found = [
-        Finding("encoding", "agrees", f"{get(c.encoding).name}, as the file's description says."),
-        Finding("trained length", "agrees", f"{c.length:,} tokens, as the description says."),
+        Finding(
+            mark("encoding"),
+            "agrees",
+            say("{encoding}, as the file's description says.", encoding=get(c.encoding).name),
+        ),
+        Finding(
+            mark("trained length"),
+            "agrees",
+            say("{length:,} tokens, as the description says.", length=c.length),
+        ),
     ]
     if isinstance(tokens, int):
-        found.append(Finding("training", "note", f"{tokens:,} tokens seen."))
+        found.append(
+            Finding(mark("training"), "note", say("{tokens:,} tokens seen.", tokens=tokens))
+        )
     if isinstance(loss, float):
-        found.append(Finding("loss", "note", f"{loss:.3f} nats per token in validation."))
+        found.append(
+            Finding(
+                mark("loss"), "note", say("{loss:.3f} nats per token in validation.", loss=loss)
+            )
+        )
     return tuple(found)
 
 
@@ -101,26 +119,43 @@ def header(path: Path) -> tuple[ModelConfig, dict[str, Any]]:
             found = {name: tuple(s.get_shape()) for name, s in slices.items()}
             types = {s.get_dtype() for s in slices.values()}
     except FileNotFoundError:
-        raise AtlasError(f"Expected a checkpoint at {path}; there is no such file.") from None
+        raise AtlasError(
+            say("Expected a checkpoint at {path}; there is no such file.", path=path)
+        ) from None
     except (SafetensorError, OSError) as error:
         raise DamagedCheckpoint(
-            f"Expected a safetensors checkpoint in {path.name}; it can't be read ({error}), so "
-            "download or train it again."
+            say(
+                "Expected a safetensors checkpoint in {file}; it can't be read ({error}), so "
+                "download or train it again.",
+                file=path.name,
+                error=error,
+            )
         ) from None
     if text is None:
         raise DamagedCheckpoint(
-            f"Expected a native checkpoint; {path.name} is a safetensors file without the "
-            f"{_KEY!r} description, so save it with `python -m viz_core train`."
+            say(
+                "Expected a native checkpoint; {file} is a safetensors file without the {key!r} "
+                "description, so save it with `python -m viz_core train`.",
+                file=path.name,
+                key=_KEY,
+            )
         )
     config, facts = _parse(text, path.name)
     try:
         wrong = _misfit(config, found)
     except AtlasError as error:
-        raise DamagedCheckpoint(f"{path.name} describes its encoding wrongly: {error}") from None
-    if wrong is not None or not types <= _TYPES:
         raise DamagedCheckpoint(
-            f"Expected weights in {path.name} that fit its description; they don't, first at "
-            f"{wrong or 'their number type'}, so save the checkpoint again."
+            say("{file} describes its encoding wrongly: {error}", file=path.name, error=error)
+        ) from None
+    if wrong is not None or not types <= _TYPES:
+        wrong = wrong or say("their number type")
+        raise DamagedCheckpoint(
+            say(
+                "Expected weights in {file} that fit its description; they don't, first at "
+                "{wrong}, so save the checkpoint again.",
+                file=path.name,
+                wrong=wrong,
+            )
         )
     return config, facts
 
@@ -132,7 +167,10 @@ def read(path: Path) -> tuple[Transformer, dict[str, Any]]:
         weights = {name: file.get_tensor(name).float() for name in file.keys()}  # noqa: SIM118
     if not all(bool(w.isfinite().all()) for w in weights.values()):
         raise DamagedCheckpoint(
-            f"Expected finite weights in {path.name}; some are NaN or infinite, so train it again."
+            say(
+                "Expected finite weights in {file}; some are NaN or infinite, so train it again.",
+                file=path.name,
+            )
         )
     model = Transformer(config)
     model.load_state_dict(weights)
@@ -154,11 +192,17 @@ def _parse(text: str, name: str) -> tuple[ModelConfig, dict[str, Any]]:
             raise ValueError
         get(c.encoding).settings(c.parameters)
     except AtlasError as error:
-        raise DamagedCheckpoint(f"{name} describes its encoding wrongly: {error}") from None
+        raise DamagedCheckpoint(
+            say("{name} describes its encoding wrongly: {error}", name=name, error=error)
+        ) from None
     except (ValueError, TypeError, KeyError, RecursionError):
         raise DamagedCheckpoint(
-            f"Expected format {FORMAT} with whole sizes in the description of {name}; "
-            "it says something else, so save the checkpoint again with this version."
+            say(
+                "Expected format {version} with whole sizes in the description of {name}; it says "
+                "something else, so save the checkpoint again with this version.",
+                version=FORMAT,
+                name=name,
+            )
         ) from None
     return config, facts
 
@@ -176,7 +220,7 @@ def _misfit(config: ModelConfig, found: dict[str, tuple[int, ...]]) -> str | Non
             return f"{name!r} {list(found.get(name, ()))}"
     layers = sum(name.endswith(".qkv.weight") for name in found)
     if config.layers != layers:
-        return f"its number of layers, {layers}"
+        return say("its number of layers, {layers}", layers=layers)
     with torch.device("meta"):
         expected = {n: tuple(t.shape) for n, t in Transformer(config).state_dict().items()}
     wrong = sorted(found.items() ^ expected.items())

@@ -11,8 +11,8 @@ import pytest
 
 from tests.readers.intake.files import TOKENIZER
 from tests.readers.intake.said import LIMITS, refused
-from viz_core.readers.intake import documents
 from viz_core.readers.intake.documents import check_vocabulary, parse, read_json, without_code
+from viz_core.readers.intake.notes import note
 
 
 def test_plain_json_is_read(tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ def test_code_and_places_are_taken_out_at_any_depth() -> None:
         "trust_remote_code",
     ]
     assert without_code({"_name_or_path": "evil.py"}) == ({}, ["_name_or_path"])
-    assert "is never run" in documents.code_note("config.json", code)
+    assert "is never run" in note("code", code, "config.json").words
 
 
 def test_a_vocabulary_within_its_limit(tmp_path: Path) -> None:

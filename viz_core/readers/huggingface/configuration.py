@@ -15,6 +15,7 @@ from typing import Any
 from viz_core.errors import AtlasError, DamagedCheckpoint, UnknownName
 from viz_core.readers.huggingface.families import FAMILIES
 from viz_core.readers.intake.words import shown
+from viz_core.words import mark, say
 
 # What older versions called settings that the classes still read, and sizes for the audit.
 _LEGACY = {
@@ -43,16 +44,21 @@ def build(said: dict[str, Any]) -> Any:
     """
     kind = said["model_type"]
     if kind not in FAMILIES:
-        raise UnknownName("a model family (model_type)", shown(kind)[1:-1], sorted(FAMILIES))
+        raise UnknownName(mark("a model family (model_type)"), shown(kind)[1:-1], sorted(FAMILIES))
     if said.get("quantization_config") is not None:
         raise DamagedCheckpoint(
-            "Expected weights in 16 or 32 bits; config.json says that these are quantised, so "
-            "save the checkpoint without quantisation."
+            say(
+                "Expected weights in 16 or 32 bits; config.json says that these are quantised, so "
+                "save the checkpoint without quantisation."
+            )
         )
     if said.get("position_embedding_type", "absolute") != "absolute":
         raise DamagedCheckpoint(
-            "Expected absolute positions in this family; config.json asks for "
-            f"{shown(said['position_embedding_type'])}, which isn't read."
+            say(
+                "Expected absolute positions in this family; config.json asks for {kind}, which "
+                "isn't read.",
+                kind=shown(said["position_embedding_type"]),
+            )
         )
     made = getattr(library(), FAMILIES[kind].base).config_class
     with understood(kind):
@@ -61,8 +67,10 @@ def build(said: dict[str, Any]) -> Any:
         config = made(**_known(made, said), **_FIXED)
     if getattr(config, "sinusoidal_pos_embds", False):
         raise DamagedCheckpoint(
-            "Expected learned positions in this family; config.json asks for sinusoidal ones, "
-            "which aren't read."
+            say(
+                "Expected learned positions in this family; config.json asks for sinusoidal ones, "
+                "which aren't read."
+            )
         )
     return config
 
@@ -93,8 +101,12 @@ def understood(kind: str) -> Iterator[None]:
     except Exception as error:
         lines = str(error).strip().splitlines() or [type(error).__name__]
         raise DamagedCheckpoint(  # the last line is where transformers says what is wrong
-            f"Expected a config.json that describes a model of family {kind}; it doesn't "
-            f"({shown(lines[-1].strip().rstrip('.'))[1:-1]}), so download it again."
+            say(
+                "Expected a config.json that describes a model of family {kind}; it doesn't "
+                "({why}), so download it again.",
+                kind=kind,
+                why=shown(lines[-1].strip().rstrip("."))[1:-1],
+            )
         ) from None
 
 
@@ -115,8 +127,13 @@ def _check(name: str, value: object, listed: bool = False) -> None:
     most = _MOST if name in _LOOPS else _LISTED if listed else _LARGEST
     if isinstance(value, int) and not -_LARGEST <= value <= most:
         raise DamagedCheckpoint(
-            f"Expected {shown(name)} of at most {most:,} in config.json; got {shown(str(value))}, "
-            "so download it again."
+            say(
+                "Expected {name} of at most {most:,} in config.json; got {value}, so download it "
+                "again.",
+                name=shown(name),
+                most=most,
+                value=shown(str(value)),
+            )
         )
     if isinstance(value, list):
         for part in value:

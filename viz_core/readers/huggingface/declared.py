@@ -11,6 +11,12 @@ from viz_core.readers.huggingface import configuration, sizes
 from viz_core.readers.huggingface.families import FAMILIES
 from viz_core.readers.huggingface.fitting import Fit
 from viz_core.readers.intake.words import shown
+from viz_core.words import mark, say
+
+_KINDS = {  # of layers, as transformers calls them
+    "full_attention": mark("full attention"),
+    "sliding_attention": mark("sliding attention"),
+}
 
 
 def declared(
@@ -26,12 +32,20 @@ def declared(
 
 def _position(config: Any, said: Mapping[str, Any], size: ForeignSizes) -> Iterator[Finding]:
     kind, name = config.model_type, get(size.encoding).name
-    yield Finding("encoding", "note", f"{name}, as in every {kind} model of this configuration.")
+    yield Finding(
+        mark("encoding"),
+        "note",
+        say("{name}, as in every {kind} model of this configuration.", name=name, kind=kind),
+    )
     length, key = sizes.trained(config, said)
     if not length:
-        yield Finding("trained length", "unknown", "The configuration names none.")
+        yield Finding(mark("trained length"), "unknown", say("The configuration names none."))
     else:
-        yield Finding("trained length", "note", f"{length:,} tokens, by {key}.")
+        yield Finding(
+            mark("trained length"),
+            "note",
+            say("{length:,} tokens, by {key}.", length=length, key=key),
+        )
     if size.encoding == "rope":
         yield from _rope(config, size)
 
@@ -42,61 +56,134 @@ def _rope(config: Any, size: ForeignSizes) -> Iterator[Finding]:
     )
     for kind in kinds:
         says = sizes.rope_parameters(config, kind)
-        where = f" in layers of {kind.replace('_', ' ')}" if len(kinds) > 1 else ""
+        where = ""
+        if len(kinds) > 1:
+            known = _KINDS.get(kind, kind.replace("_", " "))
+            where = say(" in layers of {kind}", kind=say(known))
         layout = FAMILIES[config.model_type].layout
-        yield Finding("RoPE base", "note", f"{says['rope_theta']:,.10g}{where}, layout {layout}.")
+        yield Finding(
+            mark("RoPE base"),
+            "note",
+            say(
+                "{base:,.10g}{where}, layout {layout}.",
+                base=says["rope_theta"],
+                where=where,
+                layout=layout,
+            ),
+        )
         if says["rope_type"] != "default":
-            factor = f" by a factor of {says['factor']:g}" if says.get("factor") else ""
-            original = says.get("original_max_position_embeddings")
-            at = f"; trained at {original:,} tokens before that" if original else ""
-            yield Finding("RoPE scaling", "note", f"{says['rope_type']}{factor}{where}{at}.")
+            yield Finding(mark("RoPE scaling"), "note", _scaled(says, where))
         width = sizes.rotary(config, says)
         if width < size.head_dim:
             yield Finding(
-                "rotary width", "note", f"{width} of a head's {size.head_dim} channels turn{where}."
+                mark("rotary width"),
+                "note",
+                say(
+                    "{width} of a head's {all} channels turn{where}.",
+                    width=width,
+                    all=size.head_dim,
+                    where=where,
+                ),
             )
     without = sum(sizes.bare(config, i) for i in range(size.layers))
     if without:
-        yield Finding("NoPE layers", "note", f"{without} of {size.layers} layers have no RoPE.")
+        yield Finding(
+            mark("NoPE layers"),
+            "note",
+            say("{without} of {layers} layers have no RoPE.", without=without, layers=size.layers),
+        )
+
+
+def _scaled(says: Mapping[str, Any], where: str) -> str:
+    """How frequencies are scaled, and the trained length before that."""
+    kind, factor = says["rope_type"], says.get("factor")
+    original = says.get("original_max_position_embeddings")
+    if factor and original:
+        return say(
+            "{kind} by a factor of {factor:g}{where}; trained at {original:,} tokens before that.",
+            kind=kind,
+            factor=factor,
+            where=where,
+            original=original,
+        )
+    if original:
+        return say(
+            "{kind}{where}; trained at {original:,} tokens before that.",
+            kind=kind,
+            where=where,
+            original=original,
+        )
+    if factor:
+        return say(
+            "{kind} by a factor of {factor:g}{where}.", kind=kind, factor=factor, where=where
+        )
+    return say("{kind}{where}.", kind=kind, where=where)
 
 
 def _attention(config: Any, size: ForeignSizes) -> Iterator[Finding]:
     if size.kv_heads < size.heads:
         yield Finding(
-            "key heads",
+            mark("key heads"),
             "note",
-            f"{size.heads} query heads, {size.heads // size.kv_heads} to each key head.",
+            say(
+                "{heads} query heads, {shared} to each key head.",
+                heads=size.heads,
+                shared=size.heads // size.kv_heads,
+            ),
         )
     if not size.causal:
-        yield Finding("mask", "note", "Each token sees the whole text, the future too.")
+        yield Finding(mark("mask"), "note", say("Each token sees the whole text, the future too."))
     window = getattr(config, "sliding_window", None) or getattr(config, "window_size", None)
     if window:
         kinds = getattr(config, "layer_types", None) or getattr(config, "attention_layers", None)
         local = sum("sliding" in k or k == "local" for k in kinds) if kinds else size.layers
         if local:
             yield Finding(
-                "window", "note", f"{local} of {size.layers} layers see the last {window:,} tokens."
+                mark("window"),
+                "note",
+                say(
+                    "{local} of {layers} layers see the last {window:,} tokens.",
+                    local=local,
+                    layers=size.layers,
+                    window=window,
+                ),
             )
     cap = getattr(config, "attn_logit_softcapping", None)
     if cap:
-        yield Finding("soft-cap", "note", f"Logits of attention are bounded by {cap:g} nats.")
+        yield Finding(
+            mark("soft-cap"),
+            "note",
+            say("Logits of attention are bounded by {cap:g} nats.", cap=cap),
+        )
     if config.model_type == "gpt_oss":
-        yield Finding("sinks", "note", "Each head has a sink: its rows sum to less than 1.")
+        yield Finding(
+            mark("sinks"), "note", say("Each head has a sink: its rows sum to less than 1.")
+        )
 
 
 def _file(said: Mapping[str, Any], fitted: Fit, stack: str) -> Iterator[Finding]:
     for name in configuration.ignored(said):
-        yield Finding("code", "note", f"config.json names code ({name}); it is not run.")
+        yield Finding(
+            mark("code"), "note", say("config.json names code ({name}); it is not run.", name=name)
+        )
     if fitted.heads:
         yield Finding(
-            "heads", "note", f"Weights for other tasks are left out: {len(fitted.heads)}."
+            mark("heads"),
+            "note",
+            say("Weights for other tasks are left out: {n}.", n=len(fitted.heads)),
         )
     if fitted.strays:
         yield Finding(
-            "weights",
+            mark("weights"),
             "differs",
-            f"{len(fitted.strays)} weights have no place in this model, first "
-            f"{shown(fitted.strays[0])}: what is computed here may not be what was trained.",
+            say(
+                "{n} weights have no place in this model, first {name}: what is computed here may "
+                "not be what was trained.",
+                n=len(fitted.strays),
+                name=shown(fitted.strays[0]),
+            ),
         )
     if stack == "decoder":
-        yield Finding("text", "note", "The encoder and the decoder both read the same text here.")
+        yield Finding(
+            mark("text"), "note", say("The encoder and the decoder both read the same text here.")
+        )

@@ -17,6 +17,7 @@ from torch import Tensor
 
 from viz_core.errors import DamagedCheckpoint
 from viz_core.readers.intake.words import shown
+from viz_core.words import say
 
 CONFIG_BYTES = 1 << 20  # real ones have a few kilobytes
 _TYPES = {"F64", "F32", "F16", "BF16"}
@@ -36,8 +37,12 @@ class Tensors:
         for name in names:
             if self.types[name] not in _TYPES:
                 raise DamagedCheckpoint(
-                    f"Expected weights in 16 or 32 bits; {shown(name)} has type "
-                    f"{self.types[name]}, so save the checkpoint without quantisation."
+                    say(
+                        "Expected weights in 16 or 32 bits; {name} has type {kind}, so save the "
+                        "checkpoint without quantisation.",
+                        name=shown(name),
+                        kind=self.types[name],
+                    )
                 )
 
     def count(self, names: Iterable[str]) -> int:
@@ -77,8 +82,12 @@ def parse(file: Path) -> dict[str, Any]:
         found = None
     if not isinstance(found, dict):
         raise DamagedCheckpoint(
-            f"Expected a JSON object of at most {CONFIG_BYTES >> 20} MB in {file.name}; "
-            "it is something else, so download it again."
+            say(
+                "Expected a JSON object of at most {most} MB in {file}; it is something else, so "
+                "download it again.",
+                most=CONFIG_BYTES >> 20,
+                file=file.name,
+            )
         )
     return found
 
@@ -96,8 +105,13 @@ def tensors(folder: Path) -> Tensors:
         for name, shape, kind in _header(file):
             if name in shapes:
                 raise DamagedCheckpoint(
-                    f"Expected each tensor once; {shown(name)} is in {files[name].name} and in "
-                    f"{file.name}, so keep the files of one checkpoint alone."
+                    say(
+                        "Expected each tensor once; {name} is in {one} and in {file}, so keep the "
+                        "files of one checkpoint alone.",
+                        name=shown(name),
+                        one=files[name].name,
+                        file=file.name,
+                    )
                 )
             shapes[name], types[name], files[name] = shape, kind, file
     return Tensors(shapes, types, files)
@@ -108,8 +122,12 @@ def finite(weights: Mapping[str, Tensor], path: Path) -> None:
     for name, weight in weights.items():
         if weight.is_floating_point() and not bool(weight.isfinite().all()):
             raise DamagedCheckpoint(
-                f"Expected finite weights in {path.name}; {shown(name)} has NaN or infinite ones, "
-                "so train or convert it again."
+                say(
+                    "Expected finite weights in {file}; {name} has NaN or infinite ones, so train "
+                    "or convert it again.",
+                    file=path.name,
+                    name=shown(name),
+                )
             )
 
 
@@ -122,8 +140,11 @@ def _shards(folder: Path) -> list[Path]:
             break
     else:
         raise DamagedCheckpoint(
-            f"Expected safetensors weights beside config.json in {folder.name}; there are none, "
-            "so add model.safetensors."
+            say(
+                "Expected safetensors weights beside config.json in {folder}; there are none, so "
+                "add model.safetensors.",
+                folder=folder.name,
+            )
         )
     for index in folder.glob("*.safetensors.index.json"):
         named = parse(index).get("weight_map")
@@ -131,8 +152,11 @@ def _shards(folder: Path) -> list[Path]:
         absent = sorted(str(f) for f in wanted if f not in {p.name for p in present})
         if absent and index.name.startswith(shards[0].name.split("-")[0]):
             raise DamagedCheckpoint(
-                f"Expected all shards that {index.name} names; {shown(absent[0])} is missing, so "
-                "add it."
+                say(
+                    "Expected all shards that {index} names; {name} is missing, so add it.",
+                    index=index.name,
+                    name=shown(absent[0]),
+                )
             )
     return shards
 
@@ -149,6 +173,10 @@ def _header(file: Path) -> Iterator[tuple[str, tuple[int, ...], str]]:
 
 def _unreadable(file: Path, error: Exception) -> DamagedCheckpoint:
     return DamagedCheckpoint(
-        f"Expected safetensors weights in {file.name}; they can't be read ({error}), so download "
-        "the file again."
+        say(
+            "Expected safetensors weights in {file}; they can't be read ({error}), so download the "
+            "file again.",
+            file=file.name,
+            error=error,
+        )
     )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from viz_core.errors import DamagedCheckpoint
+from viz_core.words import say
 
 # Buffers that older versions saved; each is computed anew.
 _STALE = re.compile(
@@ -49,20 +50,34 @@ def fit(model: Any, shapes: dict[str, tuple[int, ...]]) -> Fit:
     missing = [n for n in expected if n not in present and tied.get(n) not in present]
     if missing:
         raise DamagedCheckpoint(
-            f"Expected {len(expected)} weights for what config.json describes; {len(missing)} are "
-            f"missing, first {missing[0]!r}, so add the missing files or correct config.json."
+            say(
+                "Expected {weights} weights for what config.json describes; {n} are missing, first "
+                "{first!r}, so add the missing files or correct config.json.",
+                weights=len(expected),
+                n=len(missing),
+                first=missing[0],
+            )
         )
     for name, place in names.items():
         if shapes[name] != expected[place]:
             raise DamagedCheckpoint(
-                f"Expected {place!r} in the shape {list(expected[place])} that config.json "
-                f"describes; it has {list(shapes[name])}, so one of the two is another model's."
+                say(
+                    "Expected {place!r} in the shape {shape} that config.json describes; it has "
+                    "{other}, so one of the two is another model's.",
+                    place=place,
+                    shape=list(expected[place]),
+                    other=list(shapes[name]),
+                )
             )
     size = sum(b.numel() * b.element_size() for b in model.buffers())
     if size > _BUFFERS:
         raise DamagedCheckpoint(
-            f"Expected position tables of at most {_BUFFERS >> 30} GB; those that config.json "
-            f"describes have {size / (1 << 30):,.0f} GB, so correct its lengths."
+            say(
+                "Expected position tables of at most {most} GB; those that config.json describes "
+                "have {size:,.0f} GB, so correct its lengths.",
+                most=_BUFFERS >> 30,
+                size=size / (1 << 30),
+            )
         )
     rest = [n for n in shapes if n not in names and not _STALE.search(n)]
     heads = tuple(n for n in rest if _HEADS.search(n))

@@ -18,6 +18,7 @@ from viz_core.kernels import Step, ignore
 from viz_core.readers.description import ForeignSizes
 from viz_core.readers.huggingface.capture import Run, running
 from viz_core.subject import LayerTrace, Scores
+from viz_core.words import say
 
 
 class Foreign(nn.Module):
@@ -117,12 +118,18 @@ class Foreign(nn.Module):
         kind = self.settings.model_type
         if not self.config.causal:
             raise UsageError(
-                f"Expected a model that predicts the next token; {kind} sees the whole text at "
-                "once and predicts masked tokens, so it has no loss by length."
+                say(
+                    "Expected a model that predicts the next token; {kind} sees the whole text at "
+                    "once and predicts masked tokens, so it has no loss by length.",
+                    kind=kind,
+                )
             )
         raise UsageError(
-            f"Expected a model with a language-model head; this {kind} checkpoint holds none, so "
-            "its attention can be shown, and its loss can't be measured."
+            say(
+                "Expected a model with a language-model head; this {kind} checkpoint holds none, "
+                "so its attention can be shown, and its loss can't be measured.",
+                kind=kind,
+            )
         )
 
 

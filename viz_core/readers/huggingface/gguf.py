@@ -21,6 +21,7 @@ from viz_core.readers.huggingface.files import finite
 from viz_core.readers.huggingface.fitting import Fit, fit
 from viz_core.readers.huggingface.foreign import Foreign
 from viz_core.readers.huggingface.loading import assemble, empty
+from viz_core.words import mark, say
 
 ARCHITECTURES = ("llama",)
 
@@ -28,13 +29,19 @@ ARCHITECTURES = ("llama",)
 def describe(path: Path, answers: Mapping[str, object]) -> Description:
     """The checkpoint in the file `path`. Raises DamagedCheckpoint, UsageError without `gguf`."""
     if answers:
-        raise UnknownName("an answer about this checkpoint", next(iter(answers)), ["none"])
+        raise UnknownName(
+            mark("an answer about this checkpoint"), next(iter(answers)), [say("none")]
+        )
     said, count, packed = _header(path)
     config = configuration.build(said)
     with configuration.understood(config.model_type):
         size = sizes.sizes(config, said)
         found = declared.declared(config, said, size, Fit({}, (), ()), "")
-    note = Finding("numbers", "note", f"Stored as {packed}; unpacked to 32 bits when loaded.")
+    note = Finding(
+        mark("numbers"),
+        "note",
+        say("Stored as {packed}; unpacked to 32 bits when loaded.", packed=packed),
+    )
     return Description(
         path=path,
         format="gguf",
@@ -69,8 +76,10 @@ def _header(path: Path) -> tuple[dict[str, Any], int, str]:
     """(what config.json would say, number of weights, how most of them are stored)."""
     if importlib.util.find_spec("gguf") is None:
         raise UsageError(
-            "Expected the Python package gguf to read a .gguf file; it isn't installed, so run "
-            "`pip install gguf` or convert the file to safetensors."
+            say(
+                "Expected the Python package gguf to read a .gguf file; it isn't installed, so run "
+                "`pip install gguf` or convert the file to safetensors."
+            )
         )
     try:
         reader: Any = importlib.import_module("gguf").GGUFReader(str(path))
@@ -83,7 +92,7 @@ def _header(path: Path) -> tuple[dict[str, Any], int, str]:
     except Exception as error:  # whatever the package thinks of a file
         raise _wrong(path, error) from None
     if kind not in ARCHITECTURES:
-        raise UnknownName("a GGUF architecture", kind[:60], list(ARCHITECTURES))
+        raise UnknownName(mark("a GGUF architecture"), kind[:60], list(ARCHITECTURES))
     said.setdefault("model_type", kind)
     return said, count, max(kinds, key=kinds.count)
 
@@ -98,6 +107,9 @@ def _opened(path: Path, **how: Any) -> dict[str, Any]:
 def _wrong(path: Path, error: Exception) -> DamagedCheckpoint:
     why = (str(error).strip().splitlines() or [type(error).__name__])[0][:160].rstrip(".")
     return DamagedCheckpoint(
-        f"Expected a GGUF checkpoint in {path.name}; it can't be read ({why}), so download it "
-        "again."
+        say(
+            "Expected a GGUF checkpoint in {file}; it can't be read ({why}), so download it again.",
+            file=path.name,
+            why=why,
+        )
     )

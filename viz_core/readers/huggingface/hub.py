@@ -13,6 +13,7 @@ from pathlib import Path
 from viz_core.errors import AtlasError, UsageError
 from viz_core.readers.intake.limits import Limits
 from viz_core.readers.intake.words import shown, size
+from viz_core.words import say
 
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(/[A-Za-z0-9][\w.-]{0,95})?")
 _REVISION = re.compile(r"\w[\w./-]{0,99}")
@@ -41,13 +42,18 @@ def fetch(
 
     if not limits.hub:
         raise UsageError(
-            "Expected a checkpoint as a file; this server doesn't fetch from the hub, so download "
-            "it and upload the folder, or ask the server's owner to set 'hub' in limits.toml."
+            say(
+                "Expected a checkpoint as a file; this server doesn't fetch from the hub, so "
+                "download it and upload the folder, or ask the server's owner to set 'hub' in "
+                "limits.toml."
+            )
         )
     if not _NAME.fullmatch(repository) or ".." in repository:
-        raise UsageError(f"Expected a hub id such as owner/name; got {shown(repository)}.")
+        raise UsageError(
+            say("Expected a hub id such as owner/name; got {name}.", name=shown(repository))
+        )
     if not _REVISION.fullmatch(revision) or ".." in revision:
-        raise UsageError(f"Expected a branch, tag or commit; got {shown(revision)}.")
+        raise UsageError(say("Expected a branch, tag or commit; got {name}.", name=shown(revision)))
     api = HfApi(endpoint=endpoint, token=False)
     try:
         info = api.model_info(repository, revision=revision, files_metadata=True, timeout=_SECONDS)
@@ -58,7 +64,7 @@ def fetch(
         }
         commit = str(info.sha)
         if not _COMMIT.fullmatch(commit):
-            raise ValueError("it names no commit")
+            raise ValueError(say("it names no commit"))
         _check(repository, files, limits)
         folder = into / f"{repository.replace('/', '--')}@{commit[:12]}"
         snapshot_download(
@@ -76,8 +82,13 @@ def fetch(
     except Exception as error:  # whatever a network and a foreign server may do
         why = (str(error).strip().splitlines() or [type(error).__name__])[0][:120].rstrip(".")
         raise AtlasError(
-            f"Expected {repository} at {revision} from the hub; it can't be fetched ({why}), so "
-            "check the name or try again later."
+            say(
+                "Expected {repository} at {revision} from the hub; it can't be fetched ({why}), so "
+                "check the name or try again later.",
+                repository=repository,
+                revision=revision,
+                why=why,
+            )
         ) from None
     return folder, commit
 
@@ -87,18 +98,30 @@ def _check(repository: str, files: dict[str, int], limits: Limits) -> None:
     weights = [name for name in files if name.endswith(".safetensors")]
     if "config.json" not in files or not weights:
         raise UsageError(
-            f"Expected config.json and safetensors weights in {repository}; it has none of one or "
-            "the other, so choose a repository that does."
+            say(
+                "Expected config.json and safetensors weights in {repository}; it has none of one "
+                "or the other, so choose a repository that does.",
+                repository=repository,
+            )
         )
     if len(files) > limits.files:
         raise UsageError(
-            f"Expected at most {limits.files} files in {repository}; it has {len(files)}, so "
-            "choose a smaller one or ask the server's owner to raise 'files' in limits.toml."
+            say(
+                "Expected at most {most} files in {repository}; it has {n}, so choose a smaller "
+                "one or ask the server's owner to raise 'files' in limits.toml.",
+                most=limits.files,
+                repository=repository,
+                n=len(files),
+            )
         )
     largest, total = max(files.values()), sum(files.values())
     if largest > limits.largest_file or total > limits.largest_upload:
         raise UsageError(
-            f"Expected at most {size(limits.largest_upload)} in all of {repository}; it has "
-            f"{size(total)}, so choose a smaller one or ask the server's owner to raise "
-            "'largest_upload' in limits.toml."
+            say(
+                "Expected at most {total} in all of {repository}; it has {size}, so choose a "
+                "smaller one or ask the server's owner to raise 'largest_upload' in limits.toml.",
+                total=size(limits.largest_upload),
+                repository=repository,
+                size=size(total),
+            )
         )

@@ -26,11 +26,12 @@ from viz_core.readers.huggingface.fitting import Fit, fit
 from viz_core.readers.huggingface.foreign import Decoder, Foreign
 from viz_core.readers.huggingface.positions import encodings
 from viz_core.readers.huggingface.tables import unbound
+from viz_core.words import mark, say
 
 STACK = Parameter(
     "stack",
     "encoder",
-    "Which of the two stacks to look at; the decoder reads the text on both sides.",
+    mark("Which of the two stacks to look at; the decoder reads the text on both sides."),
     choices=("encoder", "decoder"),
 )
 # transformers changes defaults of torch while it builds a model, for the whole process
@@ -94,7 +95,9 @@ def load(description: Description, device: torch.device) -> Foreign:
     """
     said = files.config(description.path)
     if said is None:
-        raise AtlasError(f"Expected config.json in {description.path.name}; it is gone.")
+        raise AtlasError(
+            say("Expected config.json in {name}; it is gone.", name=description.path.name)
+        )
     opened = _open(description.path, said, description.answers)
     weights = opened.tensors.read(opened.fitted.names)
     files.finite(weights, description.path)
@@ -194,8 +197,8 @@ def _stack(config: Any, found: Tensors, answers: Mapping[str, object]) -> tuple[
     choice = two and any(name.startswith("decoder.") for name in found.shapes)
     for name in answers:
         if name != STACK.name or not choice:
-            known = [STACK.name] if choice else ["none"]
-            raise UnknownName("an answer about this checkpoint", name, known)
+            known = [STACK.name] if choice else [say("none")]
+            raise UnknownName(mark("an answer about this checkpoint"), name, known)
     return (str(STACK.check(answers.get(STACK.name, STACK.default))) if two else ""), choice
 
 

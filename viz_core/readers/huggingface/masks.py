@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from viz_core.errors import UsageError
+from viz_core.words import say
 
 MaskFunction = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]  # (batch, head, query, key)
 
@@ -48,7 +49,10 @@ def learn(function: MaskFunction, count: int, device: torch.device | str = "cpu"
     sight = Sight(causal, None if window == count else window)
     if not torch.equal(seen, sight.rows(queries, count)):
         raise UsageError(
-            f"Expected a mask that depends on distance alone; at {count:,} tokens this model's "
-            "attention is cut into chunks or blocks, so choose a shorter text."
+            say(
+                "Expected a mask that depends on distance alone; at {count:,} tokens this model's "
+                "attention is cut into chunks or blocks, so choose a shorter text.",
+                count=count,
+            )
         )
     return sight

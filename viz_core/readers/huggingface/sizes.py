@@ -10,6 +10,7 @@ from viz_core.encodings._scalings import SCALINGS
 from viz_core.errors import DamagedCheckpoint
 from viz_core.readers.description import ForeignSizes
 from viz_core.readers.huggingface.families import FAMILIES, Family
+from viz_core.words import say
 
 _LENGTHS = ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length", "n_ctx")
 
@@ -26,8 +27,13 @@ def sizes(config: Any, said: Mapping[str, Any], stack: str = "") -> ForeignSizes
     length = trained(config, said)[0]
     if min(deep, heads, kept, head_width(config), config.vocab_size) < 1 or heads % kept:
         raise DamagedCheckpoint(
-            "Expected layers, and heads that share key heads evenly, in config.json; it has "
-            f"{deep} layers with {heads} heads and {kept} key heads, so download it again."
+            say(
+                "Expected layers, and heads that share key heads evenly, in config.json; it has "
+                "{deep} layers with {heads} heads and {kept} key heads, so download it again.",
+                deep=deep,
+                heads=heads,
+                kept=kept,
+            )
         )
     return ForeignSizes(
         encoding=encoding,

@@ -18,6 +18,7 @@ from viz_core.readers.huggingface.foreign import Foreign
 from viz_core.readers.huggingface.given import Absolute, GivenRoPE, difference
 from viz_core.readers.huggingface.positions import CLOSE, theirs
 from viz_core.subject import Subject
+from viz_core.words import mark, say
 
 _FAR = 1 << 17  # tokens: past every edge of T5's buckets
 _HALF = 0.01  # relative: some code has slopes, and some files frequencies, in 16 bits
@@ -43,45 +44,64 @@ def _weighed(encoding: PositionEncoding, subject: Foreign) -> Iterator[Finding]:
         )
         last = int((buckets == buckets[-1]).nonzero()[0])
         yield Finding(
-            "T5 buckets",
+            mark("T5 buckets"),
             "agrees",
-            f"A table of {len(encoding.table.weight)} buckets; all distances from {last} on share "
-            "one.",
+            say(
+                "A table of {buckets} buckets; all distances from {last} on share one.",
+                buckets=len(encoding.table.weight),
+                last=last,
+            ),
         )
     elif isinstance(encoding, Absolute):
         yield Finding(
-            "learned table",
+            mark("learned table"),
             "agrees",
-            f"{encoding.end:,} rows for positions; past them the model is undefined.",
+            say(
+                "{rows:,} rows for positions; past them the model is undefined.", rows=encoding.end
+            ),
         )
 
 
 def _frequencies(encoding: RoPE, subject: Foreign) -> Finding:
     """Our formula beside what transformers computes of the same settings."""
-    about, base = "inverse frequencies", f"base {encoding.theta:,.10g}"
+    about, base = mark("inverse frequencies"), encoding.theta
     ours = encoding.frequencies(1)[0]
     found = [theirs(subject.base, kind) for kind in ("sliding_attention", "full_attention", "")]
     if not any(found):
-        return Finding(about, "agrees", f"Fixed in the family's code at {base}.")
+        return Finding(
+            about, "agrees", say("Fixed in the family's code at base {base:,.10g}.", base=base)
+        )
     least = min(difference(ours, table[0]) for table in found if table is not None)
-    kind = encoding.scaling.kind
-    scaled = "" if kind == "none" else f" under {kind} scaling"
-    return Finding(
-        about,
-        "agrees",
-        f"The formula at {base}{scaled} gives those of transformers; the largest relative "
-        f"difference is {least:.0e}.",
+    scaling = encoding.scaling.kind
+    words = say(
+        "The formula at base {base:,.10g} gives those of transformers; the largest relative "
+        "difference is {least:.0e}.",
+        base=base,
+        least=least,
     )
+    if scaling != "none":
+        words = say(
+            "The formula at base {base:,.10g} under {scaling} scaling gives those of transformers; "
+            "the largest relative difference is {least:.0e}.",
+            base=base,
+            scaling=scaling,
+            least=least,
+        )
+    return Finding(about, "agrees", words)
 
 
 def _without(encoding: GivenRoPE) -> Finding:
     plain = RoPE(encoding.geometry, encoding.theta, rotary=encoding.rotary)
     most = difference(plain.frequencies(1)[0], encoding.given)
     return Finding(
-        "inverse frequencies",
+        mark("inverse frequencies"),
         "differs",
-        "No formula here gives those of transformers, which are used as they are; from base "
-        f"{encoding.theta:,.10g} without scaling they differ by up to {most:.0%}.",
+        say(
+            "No formula here gives those of transformers, which are used as they are; from base "
+            "{base:,.10g} without scaling they differ by up to {most:.0%}.",
+            base=encoding.theta,
+            most=most,
+        ),
     )
 
 
@@ -96,8 +116,11 @@ def _stored(subject: Foreign, description: Description) -> Iterator[Finding]:
         return
     saved = tensors.read({names[0]: "saved"})["saved"]
     most = difference(encoding.frequencies(1)[0], saved)
-    words = f"The file's own (saved by an older version) differ from those by up to {most:.0e}."
-    yield Finding("saved frequencies", "agrees" if most < _HALF else "differs", words)
+    words = say(
+        "The file's own (saved by an older version) differ from those by up to {most:.0e}.",
+        most=most,
+    )
+    yield Finding(mark("saved frequencies"), "agrees" if most < _HALF else "differs", words)
 
 
 def _slopes(encoding: ALiBi, subject: Foreign) -> Finding:
@@ -105,13 +128,22 @@ def _slopes(encoding: ALiBi, subject: Foreign) -> Finding:
     exponent = float(subject.config.parameters["exponent"])
     heads = len(encoding.slope)
     if abs(exponent - 8) > CLOSE:
-        words = f"The exponent is {exponent:g}, where the paper has 8."
-        return Finding("ALiBi slopes", "differs", words)
+        words = say("The exponent is {exponent:g}, where the paper has 8.", exponent=exponent)
+        return Finding(mark("ALiBi slopes"), "differs", words)
     most = difference(slopes(heads), _code(subject.base, heads))
-    words = f"The reference's for {heads} heads; the largest relative difference is {most:.0e}"
+    words = say(
+        "The reference's for {heads} heads; the largest relative difference is {most:.0e}.",
+        heads=heads,
+        most=most,
+    )
     if type(subject.base).__name__ == "FalconModel":
-        words += ", and they act divided by sqrt(D)"
-    return Finding("ALiBi slopes", "agrees" if most < _HALF else "differs", f"{words}.")
+        words = say(
+            "The reference's for {heads} heads; the largest relative difference is {most:.0e}, and "
+            "they act divided by sqrt(D).",
+            heads=heads,
+            most=most,
+        )
+    return Finding(mark("ALiBi slopes"), "agrees" if most < _HALF else "differs", words)
 
 
 def _code(base: Any, heads: int) -> Tensor:

@@ -30,7 +30,9 @@ from viz_core.readers.intake import (
 )
 from viz_core.readers.intake.choosing import Kind, choose_weights
 from viz_core.readers.intake.limits import Limits
-from viz_core.readers.intake.words import damaged, listed, shown
+from viz_core.readers.intake.notes import Note, note
+from viz_core.readers.intake.words import damaged, shown
+from viz_core.words import say
 
 _RECORD = "admitted.json"  # not a name that files from outside can have
 
@@ -40,13 +42,18 @@ class Admitted:
     """A checked checkpoint: all that is in `folder` may be read.
 
     `kind` is a guess from names and headers. `weights`: its safetensors files, or the GGUF one.
-    `notes`: sentences for people, of what was left out or taken out.
+    `left`: what was left out or taken out.
     """
 
     folder: Path
     kind: Kind
     weights: tuple[Path, ...]
-    notes: tuple[str, ...]
+    left: tuple[Note, ...]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was left out or taken out, in sentences for people."""
+        return tuple(one.words for one in self.left)
 
 
 def admit(
@@ -63,7 +70,9 @@ def admit(
     `into`, nor any part of it.
     """
     if into.exists():
-        raise AtlasError(f"Expected a new folder for the checkpoint; {shown(into)} is there.")
+        raise AtlasError(
+            say("Expected a new folder for the checkpoint; {folder} is there.", folder=shown(into))
+        )
     offered, left_out = _offered(source, limits)
     partial = into.with_name(f".{into.name}.{uuid4().hex}")
     try:
@@ -72,7 +81,12 @@ def admit(
         made = _Admission(partial, limits, within(progress, 0.3, 1.0))
         packed = [name for name in offered if name.endswith(".zip")]
         if packed and len(offered) > 1:
-            raise damaged(packed[0], "one archive alone", "other files came with it", "choose one")
+            raise damaged(
+                packed[0],
+                say("one archive alone"),
+                say("other files came with it"),
+                say("choose one"),
+            )
         if packed:
             unpacked = partial / "unpacked"
             archive = offered[packed[0]]
@@ -86,14 +100,16 @@ def admit(
         if (theirs := admitted(into)) is not None:
             return theirs
         raise AtlasError(
-            f"Could not write the checkpoint ({error.strerror}), so free space on the disk of the "
-            "server."
+            say(
+                "Could not write the checkpoint ({why}), so free space on the disk of the server.",
+                why=error.strerror,
+            )
         ) from None
     finally:
         shutil.rmtree(partial, ignore_errors=True)
     progress(1.0)
     weights = tuple(into / name for name in made.weights)
-    return Admitted(into, made.kind, weights, tuple(made.notes))
+    return Admitted(into, made.kind, weights, tuple(made.left))
 
 
 def admitted(into: Path) -> Admitted | None:
@@ -101,8 +117,13 @@ def admitted(into: Path) -> Admitted | None:
     with suppress(OSError, ValueError, KeyError, TypeError):
         said = json.loads((into / _RECORD).read_text())
         weights = tuple(into / name for name in said["weights"])
+        # A record of earlier days has none; its sentences were in one visitor's language.
+        left = tuple(
+            Note(kind, tuple(names), count, file)
+            for kind, names, count, file in said.get("left", ())
+        )
         if said["kind"] in get_args(Kind) and all(path.exists() for path in weights):
-            return Admitted(into, said["kind"], weights, tuple(said["notes"]))
+            return Admitted(into, said["kind"], weights, left)
     return None
 
 
@@ -114,13 +135,19 @@ def _offered(source: Path | Sequence[Path], limits: Limits) -> tuple[dict[str, P
     left_out: list[str] = []
     for path in source:
         if path.name in offered:
-            raise damaged(path, "each file once", "it came twice", "leave one of them out")
+            raise damaged(
+                path, say("each file once"), say("it came twice"), say("leave one of them out")
+            )
         taken, other = folders.files(path, limits)
         offered |= taken
         left_out += other
     if len(offered) > limits.files:
         raise AtlasError(
-            f"Expected at most {limits.files:,} files; got {len(offered):,}, so leave some out."
+            say(
+                "Expected at most {most:,} files; got {n:,}, so leave some out.",
+                most=limits.files,
+                n=len(offered),
+            )
         )
     return offered, left_out
 
@@ -132,7 +159,7 @@ class _Admission:
         self.folder, self.limits, self.progress = folder, limits, progress
         self.kind: Kind = "safetensors"
         self.weights: list[str] = []
-        self.notes: list[str] = []
+        self.left: list[Note] = []
 
     def take(self, offered: dict[str, Path], left_out: list[str]) -> None:
         """Chooses the weights among the `offered` files, and takes them and their documents."""
@@ -152,10 +179,11 @@ class _Admission:
             shards.write_index(self.folder / shards.INDEX, made, self.limits)
         left_out = left_out + [name for name in weights if name not in chosen.files]
         if left_out:
-            self.notes.append(f"Left out, as not needed: {listed(left_out)}.")
+            self.left.append(note("unneeded", left_out))
 
     def record(self) -> None:
-        said = {"kind": self.kind, "weights": self.weights, "notes": self.notes}
+        left = [(one.kind, one.names, one.count, one.file) for one in self.left]
+        said = {"kind": self.kind, "weights": self.weights, "left": left}
         (self.folder / _RECORD).write_text(json.dumps(said))
 
     def _weigh(self, name: str, path: Path, progress: Progress) -> None:
@@ -165,7 +193,7 @@ class _Admission:
             name = f"{stem if self.kind == 'huggingface' else 'model'}.safetensors"
             pickles.convert(path, self.folder / name, self.limits)
             if others := pickles.left_out(self.folder / name, self.limits):
-                self.notes.append(f"Left out, as no weights: {listed(others)}.")
+                self.left.append(note("weightless", others))
         else:
             if name.endswith(".gguf"):
                 gguf.check(path, self.limits)
@@ -191,7 +219,7 @@ class _Admission:
         if name in documents.CONFIGURATIONS:
             value, code = documents.without_code(documents.read_json(path, self.limits))
             if code:
-                self.notes.append(documents.code_note(name, code))
+                self.left.append(note("code", code, name))
             (self.folder / name).write_text(json.dumps(value))
         else:
             documents.check_vocabulary(path, self.limits)

@@ -12,6 +12,7 @@ from viz_core.progress import Progress, ignore
 from viz_core.readers.intake import names, zips
 from viz_core.readers.intake.limits import Limits
 from viz_core.readers.intake.words import damaged, shown, size
+from viz_core.words import say
 
 
 def extract(path: Path, into: Path, limits: Limits, progress: Progress = ignore) -> list[str]:
@@ -64,8 +65,11 @@ def _unpack(archive: ZipFile, entry: ZipInfo, target: Path, counter: _Counter) -
                 file.write(piece)
             except OSError as error:
                 raise AtlasError(
-                    f"Could not unpack {shown(counter.path.name)} ({error.strerror}); free space "
-                    "on the disk of the server."
+                    say(
+                        "Could not unpack {name} ({why}); free space on the disk of the server.",
+                        name=shown(counter.path.name),
+                        why=error.strerror,
+                    )
                 ) from None
 
 
@@ -78,9 +82,9 @@ def _check(path: Path, taken: list[ZipInfo], limits: Limits) -> None:
     if len(taken) > limits.files:
         raise damaged(
             path,
-            f"at most {limits.files:,} files of a checkpoint",
-            f"it has {len(taken):,}",
-            "raise the limit 'files' if it is right",
+            say("at most {most:,} files of a checkpoint", most=limits.files),
+            say("it has {n:,}", n=len(taken)),
+            say("raise the limit 'files' if it is right"),
         )
     for entry in taken:
         if entry.file_size > limits.largest_file:
@@ -97,17 +101,21 @@ def _most(path: Path, limits: Limits) -> int:
 def _too_large(path: Path, name: str, limits: Limits) -> DamagedCheckpoint:
     return damaged(
         path,
-        f"files of at most {size(limits.largest_file)}",
-        f"{shown(name)} has more",
-        "raise the limit 'largest_file' if it is right",
+        say("files of at most {most}", most=size(limits.largest_file)),
+        say("{name} has more", name=shown(name)),
+        say("raise the limit 'largest_file' if it is right"),
     )
 
 
 def _bomb(path: Path, limits: Limits) -> DamagedCheckpoint:
     return damaged(
         path,
-        f"at most {size(_most(path, limits))} once unpacked ({limits.ratio} times its size, and "
-        f"{size(limits.largest_upload)} in all)",
-        "there is more",
-        "give its files one by one, or raise the limits 'ratio' and 'largest_upload'",
+        say(
+            "at most {most} once unpacked ({ratio} times its size, and {total} in all)",
+            most=size(_most(path, limits)),
+            ratio=limits.ratio,
+            total=size(limits.largest_upload),
+        ),
+        say("there is more"),
+        say("give its files one by one, or raise the limits 'ratio' and 'largest_upload'"),
     )

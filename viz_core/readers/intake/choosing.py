@@ -11,6 +11,7 @@ from viz_core.errors import AtlasError
 from viz_core.readers.intake import headers, names, shards
 from viz_core.readers.intake.limits import Limits
 from viz_core.readers.intake.words import damaged, listed, shown
+from viz_core.words import say
 
 Kind = Literal["native", "safetensors", "pickle-converted", "huggingface", "gguf"]
 Files = Mapping[str, Path]
@@ -51,12 +52,20 @@ def choose_weights(offered: Files, limits: Limits) -> Chosen:
             return Chosen(kind, group)
         if group:
             raise AtlasError(
-                f"Expected one file of weights, or a Hugging Face folder with its config.json; "
-                f"got {len(group)} ({listed(list(group), 3)}), so choose one of them."
+                say(
+                    "Expected one file of weights, or a Hugging Face folder with its config.json; "
+                    "got {n} ({names}), so choose one of them.",
+                    n=len(group),
+                    names=listed(list(group), 3),
+                )
             )
+    came = listed(list(offered), 3) or say("the files")
     raise AtlasError(
-        f"Expected a file of weights ({', '.join(names.WEIGHTS)}); got none among "
-        f"{listed(list(offered), 3) or 'the files'}, so add it."
+        say(
+            "Expected a file of weights ({endings}); got none among {came}, so add it.",
+            endings=", ".join(names.WEIGHTS),
+            came=came,
+        )
     )
 
 
@@ -73,14 +82,19 @@ def _shards(group: Files, index: Path | None, single: str, limits: Limits) -> Ch
     if index is not None:
         wanted = set(shards.read_index(index, limits).values())
         if missing := sorted(wanted - group.keys()):
-            came = f"{listed(missing, 3)} did not"
-            raise damaged(index, "files that came with it", came, "add what is missing")
+            came = say("{names} did not", names=listed(missing, 3))
+            raise damaged(index, say("files that came with it"), came, say("add what is missing"))
         return Chosen("huggingface", {n: p for n, p in group.items() if n in wanted}, index)
     if single in group:
         group = {single: group[single]}
     if len(group) > 1:
         raise AtlasError(
-            f"Expected an index beside {len(group)} files of weights ({listed(list(group), 3)}); "
-            f"got none, so add {shown(single)} with .index.json after it."
+            say(
+                "Expected an index beside {n} files of weights ({names}); got none, so add {name} "
+                "with .index.json after it.",
+                n=len(group),
+                names=listed(list(group), 3),
+                name=shown(single),
+            )
         )
     return Chosen("huggingface", group)

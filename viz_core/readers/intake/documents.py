@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from viz_core.readers.intake.limits import Limits
-from viz_core.readers.intake.words import damaged, listed, shown, size
+from viz_core.readers.intake.words import damaged, shown, size
+from viz_core.words import say
 
 # The files whose names are taken out; a vocabulary may hold any word as a name.
 CONFIGURATIONS = (
@@ -50,13 +51,15 @@ def read_bytes(path: Path, limits: Limits) -> bytes:
         with path.open("rb") as file:
             data = file.read(limits.document + 1)
     except OSError as error:
-        raise damaged(path, "a text", f"it can't be read ({error.strerror})") from None
+        raise damaged(
+            path, say("a text"), say("it can't be read ({why})", why=error.strerror)
+        ) from None
     if len(data) > limits.document:
         raise damaged(
             path,
-            f"at most {size(limits.document)}",
-            "it holds more",
-            "raise the limit 'document' if it is right",
+            say("at most {most}", most=size(limits.document)),
+            say("it holds more"),
+            say("raise the limit 'document' if it is right"),
         )
     return data
 
@@ -71,9 +74,9 @@ def parse(data: bytes, name: str, limits: Limits) -> Any:
     if sum(data.count(sign) for sign in (b"[", b"{", b",")) > limits.values:
         raise damaged(
             name,
-            f"at most {limits.values:,} values",
-            "it holds more",
-            "raise the limit 'values' if it is right",
+            say("at most {most:,} values", most=limits.values),
+            say("it holds more"),
+            say("raise the limit 'values' if it is right"),
         )
     try:
         value = json.loads(
@@ -85,17 +88,17 @@ def parse(data: bytes, name: str, limits: Limits) -> Any:
         )
         deep = _depth(value, limits.depth) > limits.depth
     except _Wrong as wrong:
-        raise damaged(name, "plain JSON", str(wrong)) from None
+        raise damaged(name, say("plain JSON"), str(wrong)) from None
     except RecursionError:
         deep = True
     except ValueError:  # of the decoder, and of UTF-8
-        raise damaged(name, "JSON in UTF-8", "it is something else") from None
+        raise damaged(name, say("JSON in UTF-8"), say("it is something else")) from None
     if deep:
         raise damaged(
             name,
-            f"lists and objects at most {limits.depth} deep in each other",
-            "they lie deeper",
-            "raise the limit 'depth' if that is right",
+            say("lists and objects at most {most} deep in each other", most=limits.depth),
+            say("they lie deeper"),
+            say("raise the limit 'depth' if that is right"),
         )
     return value
 
@@ -125,9 +128,9 @@ def check_vocabulary(path: Path, limits: Limits) -> None:
     if tokens > limits.vocabulary:
         raise damaged(
             path,
-            f"a vocabulary of at most {limits.vocabulary:,} tokens",
-            f"it has {tokens:,}",
-            "raise the limit 'vocabulary' if it is right",
+            say("a vocabulary of at most {most:,} tokens", most=limits.vocabulary),
+            say("it has {tokens:,}", tokens=tokens),
+            say("raise the limit 'vocabulary' if it is right"),
         )
 
 
@@ -137,25 +140,25 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         met: set[str] = set()
         for name, _ in pairs:
             if name in met:
-                raise _Wrong(f"it has {shown(name)} twice in one object")
+                raise _Wrong(say("it has {name} twice in one object", name=shown(name)))
             met.add(name)
     return found
 
 
 def _constant(text: str) -> Any:
-    raise _Wrong(f"it has the number {text}")
+    raise _Wrong(say("it has the number {text}", text=text))
 
 
 def _whole(text: str) -> int:
     if len(text) > _LONGEST_NUMBER:
-        raise _Wrong(f"it has a whole number of {len(text):,} digits")
+        raise _Wrong(say("it has a whole number of {n:,} digits", n=len(text)))
     return int(text)
 
 
 def _real(text: str) -> float:
     number = float(text)
     if number in (float("inf"), float("-inf")):
-        raise _Wrong(f"it has the number {shown(text)}, which is too large")
+        raise _Wrong(say("it has the number {text}, which is too large", text=shown(text)))
     return number
 
 
@@ -185,8 +188,3 @@ def _cleaned(value: Any, found: set[str]) -> Any:
         elif not kernels and not place and name != _TEMPLATE:
             kept[name] = _cleaned(item, found)
     return kept
-
-
-def code_note(name: str, found: list[str]) -> str:
-    """What is said of a configuration that names code."""
-    return f"{shown(name)} names code ({listed(found)}), which is never run."

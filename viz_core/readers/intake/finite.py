@@ -14,6 +14,7 @@ from viz_core.readers.intake import headers
 from viz_core.readers.intake.headers import Tensor
 from viz_core.readers.intake.limits import Limits
 from viz_core.readers.intake.words import damaged, shown
+from viz_core.words import say
 
 _PIECE = 1 << 22  # bytes: a piece and what is computed of it stay within a few caches
 # Of each kind of float (IEEE 754; bfloat16 is the upper half of float32): the unsigned integer of
@@ -58,9 +59,9 @@ def check(path: Path, limits: Limits, progress: Progress = ignore) -> None:
     if name is not None:
         raise damaged(
             path,
-            "finite weights",
-            f"{shown(name)} holds NaN or infinity",
-            "train it again, or take an earlier checkpoint",
+            say("finite weights"),
+            say("{name} holds NaN or infinity", name=shown(name)),
+            say("train it again, or take an earlier checkpoint"),
         )
 
 
@@ -71,7 +72,9 @@ def _pieces(file: IO[bytes], tensor: Tensor, path: Path) -> Iterator[tuple[int, 
         file.seek(start)
         data = file.read(end - start)
         if len(data) < end - start:
-            raise damaged(path, "the bytes its header says", "it was cut off while it was read")
+            raise damaged(
+                path, say("the bytes its header says"), say("it was cut off while it was read")
+            )
         yield end, np.frombuffer(data, _FLOATS[tensor.dtype][0])
 
 

@@ -8,6 +8,7 @@ from viz_core.errors import AtlasError
 from viz_core.readers.intake import names
 from viz_core.readers.intake.limits import Limits
 from viz_core.readers.intake.words import damaged, shown
+from viz_core.words import say
 
 
 def within(text: str, limits: Limits) -> Path:
@@ -25,8 +26,11 @@ def within(text: str, limits: Limits) -> Path:
     except (OSError, ValueError, RuntimeError):  # a loop of links, a NUL
         pass
     raise AtlasError(
-        f"Expected a checkpoint in one of the folders that the server's owner opened; got "
-        f"{shown(text)}, so upload it, or ask for its folder to be listed in limits.toml."
+        say(
+            "Expected a checkpoint in one of the folders that the server's owner opened; got "
+            "{text}, so upload it, or ask for its folder to be listed in limits.toml.",
+            text=shown(text),
+        )
     )
 
 
@@ -39,19 +43,25 @@ def files(source: Path, limits: Limits) -> tuple[dict[str, Path], list[str]]:
     try:
         found = sorted(source.iterdir()) if source.is_dir() else [source]
     except OSError as error:
-        raise AtlasError(f"Could not read {shown(source)} ({error.strerror}).") from None
+        raise AtlasError(
+            say("Could not read {path} ({why}).", path=shown(source), why=error.strerror)
+        ) from None
     fits = names.allowed if source.is_dir() else names.uploadable
     taken = {path.name: path for path in found if fits(path.name)}
     for path in taken.values():
         if not path.exists():
-            raise AtlasError(f"Expected a checkpoint at {shown(path)}; there is no such file.")
+            raise AtlasError(
+                say("Expected a checkpoint at {path}; there is no such file.", path=shown(path))
+            )
         if not path.is_file():
-            raise damaged(path, "a plain file", "it is a folder or a device", "name a file")
+            raise damaged(
+                path, say("a plain file"), say("it is a folder or a device"), say("name a file")
+            )
     if len(taken) > limits.files:
         raise damaged(
             source,
-            f"at most {limits.files:,} files of a checkpoint",
-            f"there are {len(taken):,}",
-            "raise the limit 'files' if it is right",
+            say("at most {most:,} files of a checkpoint", most=limits.files),
+            say("there are {n:,}", n=len(taken)),
+            say("raise the limit 'files' if it is right"),
         )
     return taken, [path.name for path in found if path.name not in taken]

@@ -16,6 +16,7 @@ from typing import IO
 from viz_core.errors import DamagedCheckpoint
 from viz_core.readers.intake.limits import Limits
 from viz_core.readers.intake.words import damaged, shown, size
+from viz_core.words import say
 
 _MAGIC = b"GGUF"
 _VERSIONS = (2, 3)
@@ -73,7 +74,9 @@ def check(path: Path, limits: Limits) -> None:
         with path.open("rb") as file:
             _Check(file, path, limits).whole()
     except OSError as error:
-        raise damaged(path, "a GGUF file", f"it can't be read ({error.strerror})") from None
+        raise damaged(
+            path, say("a GGUF file"), say("it can't be read ({why})", why=error.strerror)
+        ) from None
 
 
 class _Check:
@@ -88,18 +91,25 @@ class _Check:
     def whole(self) -> None:
         if self.total > self.limits.largest_file:
             raise self._wrong(
-                f"at most {size(self.limits.largest_file)}", f"it has {size(self.total)}"
+                say("at most {most}", most=size(self.limits.largest_file)),
+                say("it has {size}", size=size(self.total)),
             )
         if self._bytes(4) != _MAGIC:
-            raise self._wrong("GGUF as the first letters", "there are others")
+            raise self._wrong(say("GGUF as the first letters"), say("there are others"))
         version = self._number("I")
         if version not in _VERSIONS:
-            raise self._wrong("version 2 or 3, little-endian", f"it is {version:,}")
+            raise self._wrong(
+                say("version 2 or 3, little-endian"), say("it is {version:,}", version=version)
+            )
         tensors, values = self._number("Q"), self._number("Q")
         if not 0 < tensors <= self.limits.tensors or values > _VALUES:
             raise self._wrong(
-                f"1 to {self.limits.tensors:,} tensors and at most {_VALUES:,} values",
-                f"there are {tensors:,} and {values:,}",
+                say(
+                    "1 to {most:,} tensors and at most {most_values:,} values",
+                    most=self.limits.tensors,
+                    most_values=_VALUES,
+                ),
+                say("there are {tensors:,} and {values:,}", tensors=tensors, values=values),
             )
         for _ in range(values):
             self._value()
@@ -107,23 +117,27 @@ class _Check:
         end = first = -self.file.tell() % self.alignment + self.file.tell()
         for start, length, name in places:
             if first + start < end or start % self.alignment:
-                raise self._wrong("tensors apart from each other", f"{shown(name)} is not")
+                raise self._wrong(
+                    say("tensors apart from each other"), say("{name} is not", name=shown(name))
+                )
             end = first + start + length
             if end > self.total:
-                raise self._wrong("all its tensors", f"{shown(name)} lies beyond its end")
+                raise self._wrong(
+                    say("all its tensors"), say("{name} lies beyond its end", name=shown(name))
+                )
 
     def _value(self) -> None:
         name, kind = self._text(_NAME), self._number("I")
         if name == b"general.alignment":
             self.alignment = self._number("I") if kind == _UINT32 else 0
             if self.alignment not in (1 << n for n in range(3, 17)):
-                raise self._wrong("a power of two as alignment", "it is something else")
+                raise self._wrong(say("a power of two as alignment"), say("it is something else"))
         elif kind == _LIST:
             inner, count = self._number("I"), self._number("Q")
             if count > self.limits.vocabulary:
                 raise self._wrong(
-                    f"lists of at most {self.limits.vocabulary:,} values",
-                    f"{shown(name)} has {count:,}",
+                    say("lists of at most {most:,} values", most=self.limits.vocabulary),
+                    say("{name} has {count:,}", name=shown(name), count=count),
                 )
             if inner in _FIXED:
                 self._bytes(count * _FIXED[inner])
@@ -139,24 +153,34 @@ class _Check:
         elif kind in _FIXED:
             self._bytes(_FIXED[kind])
         else:
-            raise self._wrong("values of known types", f"one is of type {kind:,}")
+            raise self._wrong(
+                say("values of known types"), say("one is of type {kind:,}", kind=kind)
+            )
 
     def _tensor(self) -> tuple[int, int, bytes]:
         """(first byte after the header, bytes, name)."""
         name, count = self._text(_NAME), self._number("I")
         if count > self.limits.dimensions:
             raise self._wrong(
-                f"at most {self.limits.dimensions} dimensions", f"{shown(name)} has {count:,}"
+                say("at most {most} dimensions", most=self.limits.dimensions),
+                say("{name} has {count:,}", name=shown(name), count=count),
             )
         shape = [self._number("Q") for _ in range(count)]
         kind, start = self._number("I"), self._number("Q")
         if kind not in _BLOCKS:
-            raise self._wrong("known kinds of numbers", f"{shown(name)} is of kind {kind:,}")
+            raise self._wrong(
+                say("known kinds of numbers"),
+                say("{name} is of kind {kind:,}", name=shown(name), kind=kind),
+            )
         numbers, (block, held) = math.prod(shape), _BLOCKS[kind]
         if not 0 < numbers <= self.limits.elements or (shape and shape[0] % block):
             raise self._wrong(
-                f"1 to {self.limits.elements:,} numbers, in blocks of {block}, for each tensor",
-                f"{shown(name)} has {numbers:,}",
+                say(
+                    "1 to {most:,} numbers, in blocks of {block}, for each tensor",
+                    most=self.limits.elements,
+                    block=block,
+                ),
+                say("{name} has {numbers:,}", name=shown(name), numbers=numbers),
             )
         return start, numbers // block * held, name
 
@@ -166,15 +190,19 @@ class _Check:
     def _text(self, most: int) -> bytes:
         length = self._number("Q")
         if length > most:
-            raise self._wrong(f"names and texts of at most {most:,} bytes", f"one has {length:,}")
+            raise self._wrong(
+                say("names and texts of at most {most:,} bytes", most=most),
+                say("one has {length:,}", length=length),
+            )
         return self._bytes(length)
 
     def _bytes(self, count: int) -> bytes:
         if count > self.last - self.file.tell():
             raise self._wrong(
-                f"a header within its {size(self.total)} and the limit 'document'", "it goes on"
+                say("a header within its {size} and the limit 'document'", size=size(self.total)),
+                say("it goes on"),
             )
         return self.file.read(count)
 
     def _wrong(self, expected: str, came: str) -> DamagedCheckpoint:
-        return damaged(self.path, expected, came, "convert or download it again")
+        return damaged(self.path, expected, came, say("convert or download it again"))

@@ -19,6 +19,7 @@ from viz_core.errors import DamagedCheckpoint
 from viz_core.readers.intake import documents
 from viz_core.readers.intake.limits import Limits
 from viz_core.readers.intake.words import damaged, shown, size
+from viz_core.words import say
 
 # Bytes of one number. Weights are floats; integers are taken as well, for beside them stand masks
 # and positions. Not taken: numbers of less than 16 bits that weights are quantised to (F8_E4M3,
@@ -73,11 +74,13 @@ def read(path: Path, limits: Limits) -> Header:
             text = _text(file.read(8), total, path, limits)
             data = file.read(text)
     except OSError as error:
-        raise damaged(path, "a safetensors file", f"it can't be read ({error.strerror})") from None
+        raise damaged(
+            path, say("a safetensors file"), say("it can't be read ({why})", why=error.strerror)
+        ) from None
     if len(data) != text:  # cut off since its size was taken
-        raise damaged(path, f"a header of {text:,} bytes", "it ends before")
+        raise damaged(path, say("a header of {text:,} bytes", text=text), say("it ends before"))
     if data[:1] != b"{":
-        raise damaged(path, "a safetensors header", "it begins with something else")
+        raise damaged(path, say("a safetensors header"), say("it begins with something else"))
     described = documents.parse(data, path.name, limits)
     found = _found(described, 8 + text, path, limits)
     _cover(found, 8 + text, total, path)
@@ -88,7 +91,7 @@ def read(path: Path, limits: Limits) -> Header:
     except (SafetensorError, OSError):
         same = False
     if not same:
-        raise damaged(path, "a header that safetensors reads", "it reads another or none")
+        raise damaged(path, say("a header that safetensors reads"), say("it reads another or none"))
     return Header(found, metadata)
 
 
@@ -97,23 +100,27 @@ def _text(length: bytes, total: int, path: Path, limits: Limits) -> int:
     if total > limits.largest_file:
         raise damaged(
             path,
-            f"at most {size(limits.largest_file)}",
-            f"it has {size(total)}",
-            "raise the limit 'largest_file' if it is right",
+            say("at most {most}", most=size(limits.largest_file)),
+            say("it has {size}", size=size(total)),
+            say("raise the limit 'largest_file' if it is right"),
         )
     if len(length) < 8:
-        raise damaged(path, "a safetensors file", f"it has {total} bytes in all")
+        raise damaged(
+            path, say("a safetensors file"), say("it has {total} bytes in all", total=total)
+        )
     (text,) = struct.unpack("<Q", length)
     if text > total - 8:
         raise damaged(
-            path, "a safetensors file", f"its header claims more bytes ({text:,}) than there are"
+            path,
+            say("a safetensors file"),
+            say("its header claims more bytes ({text:,}) than there are", text=text),
         )
     if text > limits.header:
         raise damaged(
             path,
-            f"a header of at most {size(limits.header)}",
-            f"it claims {size(text)}",
-            "raise the limit 'header' if it is right",
+            say("a header of at most {most}", most=size(limits.header)),
+            say("it claims {size}", size=size(text)),
+            say("raise the limit 'header' if it is right"),
         )
     return int(text)
 
@@ -124,35 +131,48 @@ def _found(described: dict[str, Any], data: int, path: Path, limits: Limits) -> 
     if not 0 < len(names) <= limits.tensors:
         raise damaged(
             path,
-            f"1 to {limits.tensors:,} tensors",
-            f"it has {len(names):,}",
-            "save it with its weights, or raise the limit 'tensors' if it is right",
+            say("1 to {most:,} tensors", most=limits.tensors),
+            say("it has {n:,}", n=len(names)),
+            say("save it with its weights, or raise the limit 'tensors' if it is right"),
         )
     found = {name: _tensor(name, described[name], data, path, limits) for name in names}
     return dict(sorted(found.items(), key=lambda item: (item[1].start, item[1].end)))
 
 
 def _tensor(name: str, entry: Any, data: int, path: Path, limits: Limits) -> Tensor:
-    def wrong(expected: str, came: str, do: str = "save or download it again") -> DamagedCheckpoint:
-        return damaged(path, f"{expected} for {shown(name)}", came, do)
+    def wrong(expected: str, came: str, do: str = "") -> DamagedCheckpoint:
+        return damaged(
+            path, say("{expected} for {name}", expected=expected, name=shown(name)), came, do
+        )
 
     if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "data_offsets"}:
-        raise wrong("dtype, shape and data_offsets", "there is something else")
+        raise wrong(say("dtype, shape and data_offsets"), say("there is something else"))
     dtype, shape, places = entry["dtype"], entry["shape"], entry["data_offsets"]
     if not isinstance(dtype, str) or dtype not in DTYPES:
         raise wrong(
-            f"one of {', '.join(DTYPES)}", f"it is {shown(dtype)}", "convert it to half precision"
+            say("one of {kinds}", kinds=", ".join(DTYPES)),
+            say("it is {kind}", kind=shown(dtype)),
+            say("convert it to half precision"),
         )
     if not _whole(shape) or not _whole(places) or len(places) != 2:
-        raise wrong("whole numbers as shape and places", "there is something else")
+        raise wrong(say("whole numbers as shape and places"), say("there is something else"))
     if len(shape) > limits.dimensions:
-        raise wrong(f"at most {limits.dimensions} dimensions", f"there are {len(shape):,}")
+        raise wrong(
+            say("at most {most} dimensions", most=limits.dimensions),
+            say("there are {n:,}", n=len(shape)),
+        )
     elements = math.prod(shape)  # of at most 40 digits each: a moment
     if elements > limits.elements or max(shape, default=0) > limits.elements:
-        raise wrong(f"at most {limits.elements:,} numbers", f"{shown(shape)} are more")
+        raise wrong(
+            say("at most {most:,} numbers", most=limits.elements),
+            say("{shape} are more", shape=shown(shape)),
+        )
     start, end = places
     if end - start != elements * DTYPES[dtype]:
-        raise wrong(f"{elements * DTYPES[dtype]:,} bytes", f"its places are {start:,} to {end:,}")
+        raise wrong(
+            say("{bytes:,} bytes", bytes=elements * DTYPES[dtype]),
+            say("its places are {start:,} to {end:,}", start=start, end=end),
+        )
     return Tensor(dtype, tuple(shape), data + start, data + end)
 
 
@@ -165,22 +185,24 @@ def _cover(found: dict[str, Tensor], data: int, total: int, path: Path) -> None:
     end = data
     for name, tensor in found.items():
         if tensor.start != end:
-            what = "overlaps" if tensor.start < end else "leaves a gap after"
-            raise damaged(
-                path, "tensors one after the other", f"{shown(name)} {what} the one before"
-            )
+            came = say("{name} leaves a gap after the one before", name=shown(name))
+            if tensor.start < end:
+                came = say("{name} overlaps the one before", name=shown(name))
+            raise damaged(path, say("tensors one after the other"), came)
         end = tensor.end
     if end != total:
         raise damaged(
             path,
-            f"{end:,} bytes, as its header says",
-            f"there are {total:,}",
-            "copy or download it again",
+            say("{end:,} bytes, as its header says", end=end),
+            say("there are {total:,}", total=total),
+            say("copy or download it again"),
         )
 
 
 def _metadata(described: dict[str, Any], path: Path) -> dict[str, str]:
     metadata = described.get("__metadata__", {})
     if not isinstance(metadata, dict) or not all(isinstance(v, str) for v in metadata.values()):
-        raise damaged(path, "texts by name under '__metadata__'", "there is something else")
+        raise damaged(
+            path, say("texts by name under '__metadata__'"), say("there is something else")
+        )
     return metadata

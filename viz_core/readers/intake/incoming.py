@@ -16,6 +16,7 @@ from viz_core.readers.intake import names
 from viz_core.readers.intake.limits import Limits
 from viz_core.readers.intake.upload import Upload, found, taken, unwritable
 from viz_core.readers.intake.words import shown, size
+from viz_core.words import say
 
 _COUNTED = 8 << 20  # bytes written between two counts of what lies on disk
 
@@ -51,14 +52,24 @@ class Incoming:
         """
         if not names.uploadable(name):
             raise AtlasError(
-                "Expected a checkpoint's file (.safetensors, .pt, .pth, .bin, .gguf, its JSON "
-                f"files, or a .zip of them); got {shown(name)}, so leave it out."
+                say(
+                    "Expected a checkpoint's file (.safetensors, .pt, .pth, .bin, .gguf, its JSON "
+                    "files, or a .zip of them); got {name}, so leave it out.",
+                    name=shown(name),
+                )
             )
         if name.casefold() in (met.casefold() for met in self._hashes):
-            raise AtlasError(f"Expected each file once; got {shown(name)} twice, so leave one out.")
+            raise AtlasError(
+                say(
+                    "Expected each file once; got {name} twice, so leave one out.", name=shown(name)
+                )
+            )
         if len(self._hashes) >= self._limits.files:
             raise AtlasError(
-                f"Expected at most {self._limits.files:,} files; got more, so pack them as a .zip."
+                say(
+                    "Expected at most {most:,} files; got more, so pack them as a .zip.",
+                    most=self._limits.files,
+                )
             )
         path, hashed = self._folder / "files" / name, hashlib.sha256()
         written, before = 0, self._bytes
@@ -84,7 +95,7 @@ class Incoming:
         came in beside it, is too much.
         """
         if not self._hashes:
-            raise AtlasError("Expected at least one file; got none, so choose some.")
+            raise AtlasError(say("Expected at least one file; got none, so choose some."))
         self._check_room()
         listed = "".join(f"{h}  {name}\n" for name, h in sorted(self._hashes.items()))
         target = self._folder.with_name(hashlib.sha256(listed.encode()).hexdigest())
@@ -97,21 +108,30 @@ class Incoming:
                 os.utime(target / "files")  # it was there: its hours begin anew
         upload = found(target, self._owner)
         if upload is None:
-            raise AtlasError("Expected to keep the upload; it was removed, so upload it again.")
+            raise AtlasError(
+                say("Expected to keep the upload; it was removed, so upload it again.")
+            )
         return upload
 
     def _count(self, chunk: int, written: int, name: str) -> None:
         limits = self._limits
         if written > limits.largest_file:
             raise AtlasError(
-                f"Expected files of at most {size(limits.largest_file)}; {shown(name)} has more, "
-                "so open it by path on the command line."
+                say(
+                    "Expected files of at most {most}; {name} has more, so open it by path on the "
+                    "command line.",
+                    most=size(limits.largest_file),
+                    name=shown(name),
+                )
             )
         self._bytes, self._uncounted = self._bytes + chunk, self._uncounted + chunk
         if self._bytes > limits.largest_upload:
             raise AtlasError(
-                f"Expected at most {size(limits.largest_upload)} in one upload; got more, so open "
-                "it by path on the command line."
+                say(
+                    "Expected at most {total} in one upload; got more, so open it by path on the "
+                    "command line.",
+                    total=size(limits.largest_upload),
+                )
             )
         if self._uncounted > _COUNTED:
             self._uncounted = 0
@@ -122,13 +142,19 @@ class Incoming:
         limits, person = self._limits, self._folder.parent
         if taken(person) > limits.quota:
             raise AtlasError(
-                f"Expected at most {size(limits.quota)} of uploads for each person; this one goes "
-                "beyond, so remove others first."
+                say(
+                    "Expected at most {most} of uploads for each person; this one goes beyond, so "
+                    "remove others first.",
+                    most=size(limits.quota),
+                )
             )
         if taken(person.parent) > limits.total_quota:
             raise AtlasError(
-                f"Expected at most {size(limits.total_quota)} of uploads of all people; this one "
-                "goes beyond, so try again when others have expired."
+                say(
+                    "Expected at most {most} of uploads of all people; this one goes beyond, so "
+                    "try again when others have expired.",
+                    most=size(limits.total_quota),
+                )
             )
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from viz_core.errors import UsageError
 from viz_core.readers.intake.words import shown
+from viz_core.words import say
 
 _DEFAULT = Path(__file__).resolve().parents[3] / "limits.toml"  # of the repository
 _SIZE = re.compile(r"(\d{1,9}) ?(B|KiB|MiB|GiB|TiB)")
@@ -58,8 +59,11 @@ class Limits:
         missing = [field.name for field in fields(cls) if field.name not in values]
         if missing:
             raise UsageError(
-                f"Expected a value for {missing[0]!r} in limits.toml; there is none, so restore "
-                "the file that came with the program and put changes where ATLAS_LIMITS points."
+                say(
+                    "Expected a value for {first!r} in limits.toml; there is none, so restore the "
+                    "file that came with the program and put changes where ATLAS_LIMITS points.",
+                    first=missing[0],
+                )
             )
         return cls(**values)
 
@@ -74,13 +78,20 @@ def _values(path: Path) -> dict[str, Any]:
         tables = tomllib.loads(path.read_bytes().decode())
     except OSError as error:
         raise UsageError(
-            f"Expected limits in {shown(path)}; it can't be read ({error.strerror}), so let "
-            "ATLAS_LIMITS name another file, or none."
+            say(
+                "Expected limits in {path}; it can't be read ({why}), so let ATLAS_LIMITS name "
+                "another file, or none.",
+                path=shown(path),
+                why=error.strerror,
+            )
         ) from None
     except (ValueError, RecursionError):  # tomllib's and the decoder's errors are ValueErrors
         raise UsageError(
-            f"Expected TOML in {shown(path)}; it is something else, so compare it with the "
-            "limits.toml that came with the program."
+            say(
+                "Expected TOML in {path}; it is something else, so compare it with the limits.toml "
+                "that came with the program.",
+                path=shown(path),
+            )
         ) from None
     found: dict[str, Any] = {}
     for name, content in tables.items():
@@ -91,7 +102,7 @@ def _values(path: Path) -> dict[str, Any]:
 def _value(name: str, value: object, path: Path) -> object:
     """The value as `Limits` holds it."""
     kinds = {field.name: str(field.type) for field in fields(Limits)}
-    wanted = "a whole number above 0, or a size as '2 GiB'"
+    wanted = say("a whole number above 0, or a size as '2 GiB'")
     match kinds.get(name):
         case "int":
             if isinstance(value, str) and (size := _SIZE.fullmatch(value)):
@@ -99,20 +110,31 @@ def _value(name: str, value: object, path: Path) -> object:
             if type(value) is int and 0 < value < 2**63:
                 return value
         case "bool":
-            wanted = "true or false"
+            wanted = say("true or false")
             if isinstance(value, bool):
                 return value
         case None:
             raise UsageError(
-                f"Expected the limits {', '.join(sorted(kinds))} in {shown(path)}; got "
-                f"{shown(name)}, so correct the name or take it out."
+                say(
+                    "Expected the limits {names} in {path}; got {name}, so correct the name or "
+                    "take it out.",
+                    names=", ".join(sorted(kinds)),
+                    path=shown(path),
+                    name=shown(name),
+                )
             )
         case _:
-            wanted = "a list of absolute paths of folders"
+            wanted = say("a list of absolute paths of folders")
             if isinstance(value, list) and all(isinstance(text, str) for text in value):
                 folders = tuple(Path(text).expanduser() for text in value)
                 if all(folder.is_absolute() for folder in folders):
                     return folders
     raise UsageError(
-        f"Expected {wanted} for {name!r} in {shown(path)}; got {shown(value)}, so correct it."
+        say(
+            "Expected {wanted} for {name!r} in {path}; got {value}, so correct it.",
+            wanted=wanted,
+            name=name,
+            path=shown(path),
+            value=shown(value),
+        )
     )

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from viz_core.errors import DamagedCheckpoint
 from viz_core.readers.intake.words import listed, shown
+from viz_core.words import say
 
 WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".gguf")
 PICKLES = (".bin", ".pt", ".pth")
@@ -63,14 +64,21 @@ def choose(names: Iterable[str], archives: bool = True) -> Choice:
     folders = sorted({places[name][0] for name in taken}) if depth == 2 else []
     if len(folders) > 1:
         raise DamagedCheckpoint(
-            f"Expected the files of one checkpoint, in one folder at most; got {len(folders)} "
-            f"folders ({listed(folders, 3)}), so choose one of them."
+            say(
+                "Expected the files of one checkpoint, in one folder at most; got {n} folders "
+                "({names}), so choose one of them.",
+                n=len(folders),
+                names=listed(folders, 3),
+            )
         )
     met: set[str] = set()
     for name in taken.values():
         if name.casefold() in met:  # one file on the disks of some systems
             raise DamagedCheckpoint(
-                f"Expected each file once; got {shown(name)} twice, so leave one of them out."
+                say(
+                    "Expected each file once; got {name} twice, so leave one of them out.",
+                    name=shown(name),
+                )
             )
         met.add(name.casefold())
     return Choice(taken, [name for name in places if name not in taken])
@@ -81,8 +89,11 @@ def _parts(name: str) -> list[str]:
     wrong = not parts or ".." in parts or name.startswith("/") or re.match(r"[A-Za-z]:", name)
     if wrong or "\\" in name or not name.isprintable() or len(name) > 1_000:
         raise DamagedCheckpoint(
-            f"Expected plain file names, in one folder at most; got {shown(name)}, which could "
-            "lead elsewhere, so pack or choose the files again."
+            say(
+                "Expected plain file names, in one folder at most; got {name}, which could lead "
+                "elsewhere, so pack or choose the files again.",
+                name=shown(name),
+            )
         )
     return parts
 

@@ -24,6 +24,7 @@ from viz_core.readers.intake import documents, finite, headers, unpickling, zips
 from viz_core.readers.intake.limits import Limits
 from viz_core.readers.intake.reasons import RESAVE, elsewhere, refused
 from viz_core.readers.intake.words import damaged, shown, size
+from viz_core.words import say
 
 _ZIP = b"PK\x03\x04"
 _PACKAGES = ("site-packages", "dist-packages")
@@ -45,7 +46,7 @@ def convert(path: Path, out: Path, limits: Limits) -> None:
     system can't limit a process or the disk is full. Then there is no `out`.
     """
     if sys.platform == "win32":
-        raise AtlasError(elsewhere("Windows can't limit what a process takes"))
+        raise AtlasError(elsewhere(say("Windows can't limit what a process takes")))
     total, zipped = _look(path, limits)
     scratch = Path(tempfile.mkdtemp(prefix=".unpickling-", dir=out.parent))
     try:
@@ -71,8 +72,12 @@ def convert(path: Path, out: Path, limits: Limits) -> None:
         made.replace(out)
     except OSError as error:
         raise AtlasError(
-            f"Could not convert {shown(path.name)} ({error.strerror}), so try again, or free space "
-            "on the disk of the server."
+            say(
+                "Could not convert {name} ({why}), so try again, or free space on the disk of the "
+                "server.",
+                name=shown(path.name),
+                why=error.strerror,
+            )
         ) from None
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
@@ -104,14 +109,14 @@ def _look(path: Path, limits: Limits) -> tuple[int, bool]:
             zipped = file.read(4) == _ZIP
     except OSError as error:
         raise damaged(
-            path, "a PyTorch checkpoint", f"it can't be read ({error.strerror})"
+            path, say("a PyTorch checkpoint"), say("it can't be read ({why})", why=error.strerror)
         ) from None
     if total > limits.largest_file:
         raise damaged(
             path,
-            f"at most {size(limits.largest_file)}",
-            f"it has {size(total)}",
-            "raise the limit 'largest_file' if it is right",
+            say("at most {most}", most=size(limits.largest_file)),
+            say("it has {size}", size=size(total)),
+            say("raise the limit 'largest_file' if it is right"),
         )
     if zipped:
         _check_zip(path, limits)
@@ -125,23 +130,26 @@ def _check_zip(path: Path, limits: Limits) -> None:
             if not _ENTRY.fullmatch(entry.orig_filename):
                 raise damaged(
                     path,
-                    "a checkpoint as torch.save writes it",
-                    f"it has {shown(entry.orig_filename)}, as a TorchScript program may",
-                    RESAVE,
+                    say("a checkpoint as torch.save writes it"),
+                    say(
+                        "it has {name}, as a TorchScript program may",
+                        name=shown(entry.orig_filename),
+                    ),
+                    say(RESAVE),
                 )
             if entry.compress_type != ZIP_STORED or entry.file_size != entry.compress_size:
                 raise damaged(
                     path,
-                    "a checkpoint as torch.save writes it",
-                    f"{shown(entry.orig_filename)} is compressed",
-                    RESAVE,
+                    say("a checkpoint as torch.save writes it"),
+                    say("{name} is compressed", name=shown(entry.orig_filename)),
+                    say(RESAVE),
                 )
             if entry.filename.endswith("/data.pkl") and entry.file_size > limits.header:
                 raise damaged(
                     path,
-                    f"at most {size(limits.header)} beside its tensors",
-                    f"there are {size(entry.file_size)}",
-                    RESAVE,
+                    say("at most {most} beside its tensors", most=size(limits.header)),
+                    say("there are {size}", size=size(entry.file_size)),
+                    say(RESAVE),
                 )
 
 
@@ -198,7 +206,7 @@ def _conclude(path: Path, scratch: Path, limits: Limits) -> None:
 def _timed_out(path: Path, limits: Limits) -> DamagedCheckpoint:
     return damaged(
         path,
-        f"a checkpoint that opens in {limits.seconds} seconds",
-        "it takes longer",
-        "save it as safetensors, or raise the limit 'seconds'",
+        say("a checkpoint that opens in {most} seconds", most=limits.seconds),
+        say("it takes longer"),
+        say("save it as safetensors, or raise the limit 'seconds'"),
     )

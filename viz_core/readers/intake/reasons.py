@@ -8,58 +8,63 @@ from viz_core.errors import AtlasError
 from viz_core.readers.intake.headers import DTYPES
 from viz_core.readers.intake.unpickling import WRAPPERS
 from viz_core.readers.intake.words import damaged, shown
+from viz_core.words import mark, say
 
-RESAVE = "save model.state_dict() alone, best as safetensors"
+RESAVE = mark("save model.state_dict() alone, best as safetensors")
 # For each reason of the child: what was expected, what came (with its name), what to do.
 SENTENCES = {
-    "broken": ("a PyTorch checkpoint", "it can't be unpickled", "save or download it again"),
+    "broken": (
+        mark("a PyTorch checkpoint"),
+        mark("it can't be unpickled"),
+        mark("save or download it again"),
+    ),
     "global": (
-        "tensors and plain values alone",
-        "it names {name}, and code from a file is never run",
+        mark("tensors and plain values alone"),
+        mark("it names {name}, and code from a file is never run"),
         RESAVE,
     ),
-    "kind": ("tensors by name", "it holds an object of the kind {name}", RESAVE),
+    "kind": (mark("tensors by name"), mark("it holds an object of the kind {name}"), RESAVE),
     "none": (
-        f"tensors by name, at the top or under {', '.join(WRAPPERS)}",
-        "there are none",
+        mark("tensors by name, at the top or under {wrappers}"),
+        mark("there are none"),
         RESAVE,
     ),
     "many": (
-        "no more tensors than the limit 'tensors'",
-        "it has {name}",
-        "raise the limit if it is right",
+        mark("no more tensors than the limit 'tensors'"),
+        mark("it has {name}"),
+        mark("raise the limit if it is right"),
     ),
-    "name": ("printable names for its tensors, each once", "one is {name}", RESAVE),
+    "name": (mark("printable names for its tensors, each once"), mark("one is {name}"), RESAVE),
     "layout": (
-        "dense tensors of plain numbers",
-        "{name} is sparse, quantised or without numbers",
-        "convert it to dense half precision",
+        mark("dense tensors of plain numbers"),
+        mark("{name} is sparse, quantised or without numbers"),
+        mark("convert it to dense half precision"),
     ),
-    "dtype": (
-        f"one of {', '.join(DTYPES)}",
-        "one is {name}",
-        "convert it to half precision",
+    "dtype": (mark("one of {kinds}"), mark("one is {name}"), mark("convert it to half precision")),
+    "storage": (
+        mark("the numbers of each tensor"),
+        mark("those of {name} aren't in the file"),
+        RESAVE,
     ),
-    "storage": ("the numbers of each tensor", "those of {name} aren't in the file", RESAVE),
     "stride": (
-        "as many numbers as each tensor claims",
-        "{name} claims more than the file holds for it",
-        "call .contiguous() on it before saving",
+        mark("as many numbers as each tensor claims"),
+        mark("{name} claims more than the file holds for it"),
+        mark("call .contiguous() on it before saving"),
     ),
     "overlap": (
-        "tensors with numbers of their own",
-        "they claim more than the file holds",
-        "call .clone() on them before saving",
+        mark("tensors with numbers of their own"),
+        mark("they claim more than the file holds"),
+        mark("call .clone() on them before saving"),
     ),
     "bytes": (
-        "tensors that take no more than the limits 'growth' and 'largest_file'",
-        "they take more",
-        "save them as safetensors",
+        mark("tensors that take no more than the limits 'growth' and 'largest_file'"),
+        mark("they take more"),
+        mark("save them as safetensors"),
     ),
     "memory": (
-        "a checkpoint that opens within the limit 'memory'",
-        "it takes more",
-        "save it as safetensors, or raise the limit",
+        mark("a checkpoint that opens within the limit 'memory'"),
+        mark("it takes more"),
+        mark("save it as safetensors, or raise the limit"),
     ),
 }
 
@@ -67,13 +72,22 @@ SENTENCES = {
 def refused(path: Path, reason: str, name: str = "") -> AtlasError:
     """What is raised for the pickle `path`; an unknown reason is one more broken file."""
     if reason == "torch":
-        return AtlasError(elsewhere(f"its PyTorch is {shown(name)}, and older than 2.10"))
+        return AtlasError(
+            elsewhere(say("its PyTorch is {name}, and older than 2.10", name=shown(name)))
+        )
     if reason == "limits":
-        return AtlasError(elsewhere("this system can't limit what a process takes"))
+        return AtlasError(elsewhere(say("this system can't limit what a process takes")))
+    fields = {
+        "name": shown(name),
+        "kinds": ", ".join(DTYPES),
+        "wrappers": ", ".join(WRAPPERS),
+    }
     expected, came, do = SENTENCES.get(reason, SENTENCES["broken"])
-    return damaged(path, expected, came.format(name=shown(name)), do)
+    return damaged(path, say(expected, **fields), say(came, **fields), say(do))
 
 
 def elsewhere(why: str) -> str:
     """What is said where no pickle can be opened safely."""
-    return f"Expected a server that can open pickles safely; {why}, so save it as safetensors."
+    return say(
+        "Expected a server that can open pickles safely; {why}, so save it as safetensors.", why=why
+    )

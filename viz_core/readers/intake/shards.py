@@ -9,6 +9,7 @@ from pathlib import Path
 from viz_core.readers.intake import documents, headers
 from viz_core.readers.intake.limits import Limits
 from viz_core.readers.intake.words import damaged, shown
+from viz_core.words import say
 
 INDEX = "model.safetensors.index.json"
 PICKLED_INDEX = "pytorch_model.bin.index.json"
@@ -24,11 +25,13 @@ def read_index(path: Path, limits: Limits) -> dict[str, str]:
     names = found.get("weight_map") if isinstance(found, dict) else None
     if not isinstance(names, dict) or not 0 < len(names) <= limits.tensors:
         raise damaged(
-            path, f"the files of 1 to {limits.tensors:,} tensors", "there is something else"
+            path,
+            say("the files of 1 to {most:,} tensors", most=limits.tensors),
+            say("there is something else"),
         )
     for file in names.values():
         if not isinstance(file, str) or not file.isprintable() or set(file) & set("/\\:"):
-            raise damaged(path, "plain names of files", f"one is {shown(file)}")
+            raise damaged(path, say("plain names of files"), say("one is {name}", name=shown(file)))
     return names
 
 
@@ -41,13 +44,18 @@ def check_index(names: Mapping[str, str], files: Mapping[str, Path], limits: Lim
     for tensor, file in names.items():
         if file not in files:
             raise damaged(
-                INDEX, f"files that came with it in {shown(file)}", "it is missing", "add it"
+                INDEX,
+                say("files that came with it in {name}", name=shown(file)),
+                say("it is missing"),
+                say("add it"),
             )
         if file not in held:
             held[file] = set(headers.tensors(files[file], limits))
         if tensor not in held[file]:
             raise damaged(
-                file, f"the tensor {shown(tensor)} that the index promises", "it isn't there"
+                file,
+                say("the tensor {name} that the index promises", name=shown(tensor)),
+                say("it isn't there"),
             )
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from viz_core.errors import AtlasError
+from viz_core.words import say
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,10 @@ def taken(folder: Path) -> int:
 
 def unwritable(error: OSError) -> AtlasError:
     """What is said where an upload can't be written."""
-    what = "no room is left" if error.errno == errno.ENOSPC else error.strerror
+    what = say("no room is left") if error.errno == errno.ENOSPC else error.strerror
     return AtlasError(
-        f"Could not keep the upload ({what}), so tell the server's owner, whose disk it is."
+        say(
+            "Could not keep the upload ({what}), so tell the server's owner, whose disk it is.",
+            what=what,
+        )
     )

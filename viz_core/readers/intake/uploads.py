@@ -23,6 +23,7 @@ from viz_core.readers.intake.incoming import Incoming
 from viz_core.readers.intake.limits import Limits
 from viz_core.readers.intake.upload import Upload, found, taken, unwritable
 from viz_core.readers.intake.words import shown
+from viz_core.words import say
 
 _ID = re.compile(r"[0-9a-f]{64}")
 _ABANDONED = 3_600.0  # seconds without a byte
@@ -66,8 +67,11 @@ class Uploads:
             if (upload := found(own, owner) or found(published, "")) is not None:
                 return upload
         raise AtlasError(
-            f"Expected an upload of this session; there is none with the id {shown(id)} (any "
-            "more), so upload it again."
+            say(
+                "Expected an upload of this session; there is none with the id {id} (any more), so "
+                "upload it again.",
+                id=shown(id),
+            )
         )
 
     def remove(self, owner: str, id: str) -> None:
@@ -89,8 +93,11 @@ class Uploads:
             if (published / id).is_dir():
                 return
         raise AtlasError(
-            f"Expected the id of an upload; there is none {shown(id)} (any more), so look it up "
-            "where it was uploaded."
+            say(
+                "Expected the id of an upload; there is none {id} (any more), so look it up where "
+                "it was uploaded.",
+                id=shown(id),
+            )
         )
 
     def withdraw(self, id: str) -> None:

@@ -6,11 +6,14 @@ direction of writing. (HTML and Markdown are the page's matter: it knows what it
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import PurePath
 
 from viz_core.errors import DamagedCheckpoint
+from viz_core.words import say
 
 LONGEST = 80  # characters of a name that are shown
+FIRST = 5  # names of a list that are shown
 
 
 def shown(name: object) -> str:
@@ -23,10 +26,13 @@ def shown(name: object) -> str:
     return f"'{text}'"
 
 
-def listed(names: list[str], most: int = 5) -> str:
-    """The first `most` of `names`, and how many more there are."""
-    more = f" and {len(names) - most:,} more" if len(names) > most else ""
-    return ", ".join(shown(name) for name in names[:most]) + more
+def listed(names: Sequence[str], most: int = FIRST, count: int | None = None) -> str:
+    """The first `most` of `names`, and how many more there are, if there are `count` in all."""
+    count = len(names) if count is None else count
+    first = ", ".join(shown(name) for name in names[:most])
+    if count <= most:
+        return first
+    return say("{names} and {n:,} more", names=first, n=count - most)
 
 
 def size(number: int) -> str:
@@ -36,12 +42,21 @@ def size(number: int) -> str:
         if value < 1024:
             break
         value, unit = value / 1024, larger
-    return f"{number:,} bytes" if unit == "bytes" else f"{value:.1f} {unit}"
+    return say("{n:,} bytes", n=number) if unit == "bytes" else f"{value:.1f} {unit}"
 
 
-def damaged(
-    name: object, expected: str, came: str, do: str = "save or download it again"
-) -> DamagedCheckpoint:
-    """What is raised for the file `name`: what was expected in it, what came, what to do."""
+def damaged(name: object, expected: str, came: str, do: str = "") -> DamagedCheckpoint:
+    """What is raised for the file `name`: what was expected in it, what came, what to do.
+
+    Each is said already; without `do`, to save or to download it again.
+    """
     named = name.name if isinstance(name, PurePath) else name
-    return DamagedCheckpoint(f"Expected {expected} in {shown(named)}; {came}, so {do}.")
+    return DamagedCheckpoint(
+        say(
+            "Expected {expected} in {file}; {came}, so {do}.",
+            expected=expected,
+            file=shown(named),
+            came=came,
+            do=do or say("save or download it again"),
+        )
+    )

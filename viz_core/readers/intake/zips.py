@@ -17,6 +17,7 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 from viz_core.readers.intake.limits import Limits
 from viz_core.readers.intake.words import damaged, shown
+from viz_core.words import say
 
 _LISTED = 512  # bytes in the list for one entry: 46, its name and times of several systems
 _PIECE = 1 << 20  # bytes
@@ -69,12 +70,12 @@ def _reading(path: Path) -> Iterator[None]:
     try:
         yield
     except _BROKEN as error:
-        why = error.strerror if isinstance(error, OSError) else None
+        why = (isinstance(error, OSError) and error.strerror) or say("broken or cut off")
         raise damaged(
             path,
-            "a zip archive",
-            f"it can't be read ({why or 'broken or cut off'})",
-            "pack or download it again",
+            say("a zip archive"),
+            say("it can't be read ({why})", why=why),
+            say("pack or download it again"),
         ) from None
 
 
@@ -95,24 +96,31 @@ def _check(entries: list[ZipInfo], path: Path, limits: Limits) -> None:
     if len(entries) > limits.entries:
         raise damaged(
             path,
-            f"at most {limits.entries:,} entries",
-            f"it has {len(entries):,}",
-            "raise the limit 'entries' if it is right",
+            say("at most {most:,} entries", most=limits.entries),
+            say("it has {n:,}", n=len(entries)),
+            say("raise the limit 'entries' if it is right"),
         )
     if len({entry.filename for entry in entries}) < len(entries):
-        raise damaged(path, "each name once", "one is there twice", "pack it again")
+        raise damaged(path, say("each name once"), say("one is there twice"), say("pack it again"))
     if sum(entry.compress_size for entry in entries) > path.stat().st_size:
         raise damaged(
-            path, "entries with bytes of their own", "they take more than the file", "pack it again"
+            path,
+            say("entries with bytes of their own"),
+            say("they take more than the file"),
+            say("pack it again"),
         )
     for entry in entries:
         kind = stat.S_IFMT(entry.external_attr >> 16)  # 0 where packed on Windows
         if entry.flag_bits & 0x41:
-            what = "is encrypted"
+            came = say("{name} is encrypted", name=shown(entry.filename))
         elif kind not in (0, stat.S_IFREG, stat.S_IFDIR):
-            what = "is a link or a device"
+            came = say("{name} is a link or a device", name=shown(entry.filename))
         elif entry.compress_type not in (ZIP_STORED, ZIP_DEFLATED):
-            what = f"is packed by method {entry.compress_type}, not by deflate"
+            came = say(
+                "{name} is packed by method {method}, not by deflate",
+                name=shown(entry.filename),
+                method=entry.compress_type,
+            )
         else:
             continue
-        raise damaged(path, "plain files", f"{shown(entry.filename)} {what}", "pack it again")
+        raise damaged(path, say("plain files"), came, say("pack it again"))

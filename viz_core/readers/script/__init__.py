@@ -18,6 +18,7 @@ from viz_core.readers.script import given, ours, weights
 from viz_core.readers.script.stack import Stack
 from viz_core.readers.script.survey import Survey, description, survey
 from viz_core.subject import Subject
+from viz_core.words import say
 
 
 def describe(path: Path, answers: Mapping[str, object]) -> Description | None:
@@ -54,7 +55,10 @@ def _again(description: Description) -> Survey:
     found = survey(description.path, description.answers)
     if found is None or found.plan.sizes != description.config:
         raise DamagedCheckpoint(
-            f"Expected the state dict that was described at {description.path.name}; it is another "
-            "file now, so open it again."
+            say(
+                "Expected the state dict that was described at {name}; it is another file now, so "
+                "open it again.",
+                name=description.path.name,
+            )
         )
     return found

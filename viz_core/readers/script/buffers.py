@@ -9,6 +9,7 @@ from viz_core.readers.script.fits import FLOATS
 from viz_core.readers.script.layouts import Layout
 from viz_core.readers.script.sheet import Sheet
 from viz_core.readers.script.tensors import Entry, listed
+from viz_core.words import say
 
 _KINDS = {
     "frequencies": names.INVERSE_FREQUENCIES,
@@ -71,28 +72,47 @@ def _sorted(sheet: Sheet, layout: Layout) -> Kinds:
         plain = kept in _TYPES or (kept == "C64" and kind == "rotations")
         if not plain or 0 in entry.shape:
             raise DamagedCheckpoint(
-                f"Expected plain numbers in {listed([entry.name])} of {sheet.path.name}; it is of "
-                f"type {kept} and shape {list(entry.shape)}, so save the model again."
+                say(
+                    "Expected plain numbers in {name} of {file}; it is of type {kept} and shape "
+                    "{shape}, so save the model again.",
+                    name=listed([entry.name]),
+                    file=sheet.path.name,
+                    kept=kept,
+                    shape=list(entry.shape),
+                )
             )
         held = kinds.setdefault(kind, {})
         if held.setdefault(layer, entry) is not entry and kind != "mask":  # each head may have one
             raise DamagedCheckpoint(
-                f"Expected one of {listed([held[layer].name, entry.name])} in "
-                f"{sheet.path.name}; found both, so which one acts can't be known."
+                say(
+                    "Expected one of {names} in {file}; found both, so which one acts can't be "
+                    "known.",
+                    names=listed([held[layer].name, entry.name]),
+                    file=sheet.path.name,
+                )
             )
     spoken = [group & {*kinds} for group in _ONE if group & {*kinds}]
     if len(spoken) > 1:
         both = [next(iter(kinds[min(group)].values())).name for group in spoken]
         raise DamagedCheckpoint(
-            f"Expected one position encoding in {sheet.path.name}; found {listed(both)}, so "
-            "which one acts, and where, can't be known."
+            say(
+                "Expected one position encoding in {file}; found {names}, so which one acts, and "
+                "where, can't be known.",
+                file=sheet.path.name,
+                names=listed(both),
+            )
         )
     every = {*range(len(layout.layers))}
     for kind, held in kinds.items():
         if kind != "mask" and {*held} not in ({None}, {0}, every):
             raise DamagedCheckpoint(
-                f"Expected {listed([next(iter(held.values())).name], 1)} in every layer of "
-                f"{sheet.path.name}, or once for all; it is in {len(held)} of {len(every)}, so "
-                "save the model again."
+                say(
+                    "Expected {name} in every layer of {file}, or once for all; it is in {n} of "
+                    "{layers}, so save the model again.",
+                    name=listed([next(iter(held.values())).name], 1),
+                    file=sheet.path.name,
+                    n=len(held),
+                    layers=len(every),
+                )
             )
     return kinds

@@ -13,6 +13,7 @@ from viz_core.errors import DamagedCheckpoint
 from viz_core.readers.description import Finding
 from viz_core.readers.script.sheet import Sheet
 from viz_core.readers.script.tensors import Entry, listed
+from viz_core.words import mark, say
 
 ByLayer = Mapping[int | None, Tensor]  # None: for all layers
 
@@ -59,8 +60,12 @@ def tensors(sheet: Sheet, found: Mapping[int | None, Entry]) -> dict[int | None,
         read[layer] = (torch.view_as_real(tensor) if tensor.is_complex() else tensor).double()
         if not bool(read[layer].isfinite().all()):
             raise DamagedCheckpoint(
-                f"Expected finite numbers in {listed([entry.name])} of {sheet.path.name}; some "
-                "are NaN or infinite, so save the model again."
+                say(
+                    "Expected finite numbers in {name} of {file}; some are NaN or infinite, so "
+                    "save the model again.",
+                    name=listed([entry.name]),
+                    file=sheet.path.name,
+                )
             )
     return read
 
@@ -75,11 +80,13 @@ def mask(sheet: Sheet, found: Mapping[int | None, Entry]) -> Evidence:
     sizes = {entry.shape[-1] for entry in found.values()}
     causal = all(_is_causal(sheet, entry) for entry in found.values())
     if not causal or len(sizes) > 1:
-        words = f"{name} is no causal mask, so what it masks isn't known here."
-        return Evidence(findings=(Finding("attention", "unknown", words),))
+        words = say("{name} is no causal mask, so what it masks isn't known here.", name=name)
+        return Evidence(findings=(Finding(mark("attention"), "unknown", words),))
     (length,) = sizes
-    words = f"Causal: {name} is a causal mask."
-    return Evidence(causal=True, length=length, findings=(Finding("attention", "note", words),))
+    words = say("Causal: {name} is a causal mask.", name=name)
+    return Evidence(
+        causal=True, length=length, findings=(Finding(mark("attention"), "note", words),)
+    )
 
 
 def _is_causal(sheet: Sheet, entry: Entry) -> bool:

@@ -8,6 +8,7 @@ import torch
 
 from viz_core.readers.script.layouts import Layout
 from viz_core.readers.script.sheet import Sheet
+from viz_core.words import mark
 
 Known = Mapping[str, str | float]
 
@@ -42,15 +43,23 @@ _KNOWN: dict[str, dict[str, str | float]] = {
 }
 
 WORDS = {
-    "nanogpt": "The names of minGPT and nanoGPT: LayerNorm before each part, causal attention, dot "
-    "products divided by the root of a head's channels.",
-    "torch-encoder": "The names of torch.nn.TransformerEncoderLayer: LayerNorm, dot products "
-    "divided by the root of a head's channels.",
-    "attention-atlas": "The names of Attention Atlas's own Transformer: RMSNorm before each part, "
-    "GELU, token vectors scaled by the root of the width, a tied head.",
-    "attention-stack": "Attention under names that many scripts use; how its parts are put "
-    "together isn't written in a state dict.",
-    "attention-layer": "One attention layer alone.",
+    "nanogpt": mark(
+        "The names of minGPT and nanoGPT: LayerNorm before each part, causal attention, dot "
+        "products divided by the root of a head's channels."
+    ),
+    "torch-encoder": mark(
+        "The names of torch.nn.TransformerEncoderLayer: LayerNorm, dot products "
+        "divided by the root of a head's channels."
+    ),
+    "attention-atlas": mark(
+        "The names of Attention Atlas's own Transformer: RMSNorm before each part, "
+        "GELU, token vectors scaled by the root of the width, a tied head."
+    ),
+    "attention-stack": mark(
+        "Attention under names that many scripts use; how its parts are put "
+        "together isn't written in a state dict."
+    ),
+    "attention-layer": mark("One attention layer alone."),
 }
 
 

@@ -6,6 +6,7 @@ from viz_core.errors import DamagedCheckpoint
 from viz_core.readers.script.layouts import Layout
 from viz_core.readers.script.sheet import Shape, Sheet
 from viz_core.readers.script.tensors import listed
+from viz_core.words import say
 
 FLOATS = {"F64", "F32", "F16", "BF16"}
 
@@ -21,29 +22,50 @@ def check(sheet: Sheet, layout: Layout) -> None:
     names = [name for _, roles in every for found in roles.values() for name in found]
     if wrong := [n for n in names if sheet.types[n] not in FLOATS]:
         raise DamagedCheckpoint(
-            f"Expected weights of floating point in {file}; {listed(wrong[:1])} is of type "
-            f"{sheet.types[wrong[0]]}, so save the model without quantising it."
+            say(
+                "Expected weights of floating point in {file}; {name} is of type {kind}, so save "
+                "the model without quantising it.",
+                file=file,
+                name=listed(wrong[:1]),
+                kind=sheet.types[wrong[0]],
+            )
         )
     inner, keys = layout.channels
     if inner % keys:
         raise DamagedCheckpoint(
-            f"Expected the {inner} channels of the queries in {file} to be a multiple of the keys' "
-            f"channels; those are {keys}, so save the model again."
+            say(
+                "Expected the {inner} channels of the queries in {file} to be a multiple of the "
+                "keys' channels; those are {keys}, so save the model again.",
+                inner=inner,
+                file=file,
+                keys=keys,
+            )
         )
     wanted = _wanted(layout)
     for number, roles in every:
         if number is not None and {*roles} != {*first}:
             raise DamagedCheckpoint(
-                f"Expected the same parts in every layer of {file}; layer {number} differs from "
-                f"layer 0 in {listed(sorted({*roles} ^ {*first}))}, so save the model again."
+                say(
+                    "Expected the same parts in every layer of {file}; layer {number} differs from "
+                    "layer 0 in {names}, so save the model again.",
+                    file=file,
+                    number=number,
+                    names=listed(sorted({*roles} ^ {*first})),
+                )
             )
         for role, found in roles.items():
             shape = layout.shape(role, number)
             pieces = {sheet.shapes[name] for name in found}
             if shape != wanted[role] or len(pieces) > 1 or 0 in shape:
                 raise DamagedCheckpoint(
-                    f"Expected the shape {list(wanted[role])} of {listed(found)} in {file}, to "
-                    f"fit the other weights; it is {list(shape)}, so save the model again."
+                    say(
+                        "Expected the shape {wanted} of {names} in {file}, to fit the other "
+                        "weights; it is {shape}, so save the model again.",
+                        wanted=list(wanted[role]),
+                        names=listed(found),
+                        file=file,
+                        shape=list(shape),
+                    )
                 )
 
 

@@ -9,8 +9,33 @@ from viz_core.errors import DamagedCheckpoint, UnknownName, UsageError
 from viz_core.readers.description import Finding, Verdict
 from viz_core.readers.script import names
 from viz_core.readers.script.sheet import Sheet
+from viz_core.words import mark, say
 
-_ABOUT = {"theta": "RoPE base", "layout": "RoPE layout", "length": "trained length"}
+_ABOUT = {  # what a question is about; by its own name where that isn't here
+    "activation": mark("activation"),
+    "attention": mark("attention"),
+    "base": mark("base"),
+    "bidirectional": mark("bidirectional"),
+    "buckets": mark("buckets"),
+    "divisor": mark("divisor"),
+    "embedding_scale": mark("embedding scale"),
+    "encoding": mark("encoding"),
+    "epsilon": mark("epsilon"),
+    "exponent": mark("exponent"),
+    "factor": mark("factor"),
+    "head": mark("head"),
+    "heads": mark("heads"),
+    "layout": mark("RoPE layout"),
+    "length": mark("trained length"),
+    "max_distance": mark("max distance"),
+    "norm": mark("norm"),
+    "norms": mark("norms"),
+    "order": mark("order"),
+    "residual": mark("residual"),
+    "rotary": mark("rotary"),
+    "scaling": mark("scaling"),
+    "theta": mark("RoPE base"),
+}
 
 
 class Inquiry:
@@ -35,21 +60,27 @@ class Inquiry:
         name, said = parameter.name, self._said(parameter)
         if known is not None:
             if why:
-                self.note(name, "note", f"{shown(known)}: {why}.")
+                self.note(name, "note", say("{value}: {why}.", value=shown(known), why=why))
             if said is not None and said != known:
-                words = f"The file's config says {shown(said)}, and its tensors {shown(known)}."
+                words = say(
+                    "The file's config says {said}, and its tensors {value}.",
+                    said=shown(said),
+                    value=shown(known),
+                )
                 self.note(name, "differs", words)
             return known
         if said is not None:
-            self.note(name, "note", f"{shown(said)}: the file's config says so.")
+            self.note(name, "note", say("{said}: the file's config says so.", said=shown(said)))
             return said
         self.questions.append(parameter)
         if name in self._given:
             answer = self.answers[name] = parameter.check(self._given[name])
-            self.note(name, "note", f"{shown(answer)}: it was answered so.")
+            self.note(name, "note", say("{value}: it was answered so.", value=shown(answer)))
             return answer
-        assumed = f"Assumed {shown(parameter.default)}; the" if parameter.default != 0 else "The"
-        self.note(name, "unknown", f"{assumed} file doesn't say.")
+        words = say("The file doesn't say.")
+        if parameter.default != 0:
+            words = say("Assumed {value}; the file doesn't say.", value=shown(parameter.default))
+        self.note(name, "unknown", words)
         return parameter.default
 
     def choose(
@@ -72,14 +103,16 @@ class Inquiry:
         """The error for values that don't go together: a person's fault if one answered."""
         if self.answers:
             return UsageError(words)
-        return DamagedCheckpoint(f"{self._sheet.path.name} contradicts itself: {words}")
+        return DamagedCheckpoint(
+            say("{file} contradicts itself: {words}", file=self._sheet.path.name, words=words)
+        )
 
     def close(self) -> None:
         """Raises UnknownName for an answer to a question that wasn't asked."""
         for name in self._given:
             if name not in self.answers:
                 asked = [q.name for q in self.questions]
-                raise UnknownName("an answer to a question", name, asked or ["none"])
+                raise UnknownName(mark("an answer to a question"), name, asked or [say("none")])
 
     def _said(self, parameter: Parameter) -> Value | None:
         value = self._sheet.said(*names.CONFIG.get(parameter.name, ()))
@@ -90,7 +123,11 @@ class Inquiry:
             return None if value is None else parameter.check(value)
         except UsageError as error:
             raise DamagedCheckpoint(
-                f"The config in {self._sheet.path.name} can't be followed: {str(error)[:300]}"
+                say(
+                    "The config in {file} can't be followed: {why}",
+                    file=self._sheet.path.name,
+                    why=str(error)[:300],
+                )
             ) from None
 
 

@@ -16,6 +16,7 @@ from viz_core.readers.script import names, parts
 from viz_core.readers.script.parts import Roles
 from viz_core.readers.script.sheet import Shape, Sheet
 from viz_core.readers.script.tensors import Entry, Path, entries, layer_of, unreadable
+from viz_core.words import say
 
 
 @dataclass(frozen=True)
@@ -84,11 +85,11 @@ def recognise(sheet: Sheet) -> Layout | None:
         if {r for r in "kv" for e in found if _is(e, r)} != {"k", "v"}:
             return None
         halves = [e.name for e in found if _is(e, "k") or _is(e, "v")]
-        raise unreadable(file, halves, "a projection of queries in every attention")
+        raise unreadable(file, halves, say("a projection of queries in every attention"))
     stem, root = _place(file, anchors)
     layers, loose = _split(found, stem)
     if [*layers] != [*range(len(layers))]:
-        raise unreadable(file, map(str, layers), "layers numbered from 0 on")
+        raise unreadable(file, map(str, layers), say("layers numbered from 0 on"))
     roles, buffers = list[Roles](), list[tuple[int | None, Entry]]()
     for number, inside in layers.items():
         own, evidence, beyond = parts.of_layer(file, inside, root, alone=stem is None)
@@ -117,7 +118,7 @@ def _place(file: str, anchors: list[Entry]) -> tuple[Path | None, Path]:
         places.add((stem, root))
     if len(places) > 1:
         where = sorted(".".join((*(stem or ()), *root)) for stem, root in places)
-        raise unreadable(file, where, "one attention in each layer of a single stack")
+        raise unreadable(file, where, say("one attention in each layer of a single stack"))
     return places.pop()
 
 

@@ -7,6 +7,7 @@ import torch
 from viz_core.errors import DamagedCheckpoint
 from viz_core.model import ModelConfig, Transformer
 from viz_core.readers.script.survey import Survey
+from viz_core.words import say
 
 
 def transformer(found: Survey) -> Transformer | None:
@@ -36,8 +37,10 @@ def transformer(found: Survey) -> Transformer | None:
     weights = {n.removeprefix(wrapper): found.sheet.tensor(n).float() for n in shapes}
     if not all(bool(w.isfinite().all()) for w in weights.values()):
         raise DamagedCheckpoint(
-            f"Expected finite weights in {found.sheet.path.name}; some are NaN or infinite, so "
-            "train it again."
+            say(
+                "Expected finite weights in {file}; some are NaN or infinite, so train it again.",
+                file=found.sheet.path.name,
+            )
         )
     model = Transformer(config)
     model.load_state_dict(weights)

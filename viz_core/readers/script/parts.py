@@ -15,6 +15,7 @@ from viz_core.readers.script.tensors import (
     modules,
     unreadable,
 )
+from viz_core.words import say
 
 Roles = dict[str, tuple[str, ...]]  # role to the tensors that make it, one below the other
 
@@ -80,8 +81,12 @@ def outside(file: str, found: Sequence[Entry]) -> tuple[Roles, list[Entry], tupl
             unknown += module.entries
     if unknown:
         raise DamagedCheckpoint(
-            f"Expected a known place for every tensor of {file}; found none for "
-            f"{listed(e.name for e in unknown)}, so what the model does with it can't be known."
+            say(
+                "Expected a known place for every tensor of {file}; found none for {names}, so "
+                "what the model does with it can't be known.",
+                file=file,
+                names=listed(e.name for e in unknown),
+            )
         )
     left_out = list[Entry]()
     if "head" in parts:  # of a classifier, or on a stream that no token entered
@@ -120,7 +125,7 @@ def _attention(file: str, found: dict[str, list[Module]]) -> dict[str, list[Modu
         raise unreadable(
             file,
             [m.weight.name for ones in found.values() for m in ones],
-            "one projection each of queries, keys, values and the output in every attention",
+            say("one projection each of queries, keys, values and the output in every attention"),
         )
     return found
 
@@ -140,7 +145,7 @@ def _mlp(file: str, linear: list[Module]) -> dict[str, Module]:
         raise unreadable(
             file,
             [m.weight.name for m in linear],
-            "an MLP of two linear layers, or of three named gate, up and down, in each layer",
+            say("an MLP of two linear layers, or of three named gate, up and down, in each layer"),
         )
     return {role: ones[0] for role, ones in found.items()}
 
@@ -158,7 +163,7 @@ def _norms(file: str, found: list[Module], mlp: bool) -> dict[str, Module]:
     raise unreadable(
         file,
         [m.weight.name for m in found],
-        "one norm for attention and one for the MLP in each layer, such as ln_1 and ln_2",
+        say("one norm for attention and one for the MLP in each layer, such as ln_1 and ln_2"),
     )
 
 

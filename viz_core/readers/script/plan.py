@@ -12,6 +12,7 @@ from viz_core.readers.script.evidence import Evidence
 from viz_core.readers.script.inquiry import Inquiry
 from viz_core.readers.script.layouts import Layout
 from viz_core.readers.script.sheet import Sheet
+from viz_core.words import mark, say
 
 ACTIVATIONS = ("gelu", "gelu-tanh", "relu", "silu")
 
@@ -51,7 +52,7 @@ def draw(inquiry: Inquiry, sheet: Sheet, layout: Layout, evidence: Evidence) -> 
         "divisor",
         ("sqrt-head", "sqrt-width", "one"),
         "one" if settled.encoding == "t5" else "sqrt-head",
-        "What dot products are divided by: the root of a head's channels, or of the width's.",
+        mark("What dot products are divided by: the root of a head's channels, or of the width's."),
         family.get("divisor"),
     )
     divided = {"sqrt-head": settled.head_dim, "sqrt-width": settled.width, "one": 1}[divisor]
@@ -61,7 +62,9 @@ def draw(inquiry: Inquiry, sheet: Sheet, layout: Layout, evidence: Evidence) -> 
             "order",
             ("together", "by-head"),
             "together",
-            "The rows of the fused projection: all queries, all keys, all values; or by head.",
+            mark(
+                "The rows of the fused projection: all queries, all keys, all values; or by head."
+            ),
             family.get("order"),
         )
     norms, norm, epsilon = _norms(inquiry, layout, family)
@@ -69,7 +72,7 @@ def draw(inquiry: Inquiry, sheet: Sheet, layout: Layout, evidence: Evidence) -> 
     if "up.weight" in roles:
         default = "silu" if "gate.weight" in roles else str(family.get("likely", "gelu"))
         activation = inquiry.choose(
-            "activation", ACTIVATIONS, default, "Within the MLP.", family.get("activation")
+            "activation", ACTIVATIONS, default, mark("Within the MLP."), family.get("activation")
         )
     scale, tied = "one", False
     if "embedding.weight" in layout.top:
@@ -77,7 +80,7 @@ def draw(inquiry: Inquiry, sheet: Sheet, layout: Layout, evidence: Evidence) -> 
             "embedding_scale",
             ("one", "sqrt-width"),
             "one",
-            "What token vectors are multiplied by before position is added.",
+            mark("What token vectors are multiplied by before position is added."),
             family.get("embedding_scale"),
         )
         tied = settled.causal and _tied(inquiry, layout, family)
@@ -102,7 +105,7 @@ def _norms(
     """(where norms are, their kind, their epsilon)."""
     held = {role for role in (*layout.layers[0], *layout.top) if role.startswith("norm")}
     if not held:
-        words = "None has weights; one without them leaves no trace, and none is assumed."
+        words = say("None has weights; one without them leaves no trace, and none is assumed.")
         inquiry.note("norms", "unknown", words)
         return "before", "layer", 0.0
     norms = "before"
@@ -111,7 +114,7 @@ def _norms(
             "norms",
             ("before", "after"),
             str(family.get("norms_likely", "before")),
-            "Before attention and MLP, or after them and what they are added to.",
+            mark("Before attention and MLP, or after them and what they are added to."),
             family.get("norms"),
         )
     bias = any(role.endswith(".bias") for role in held)
@@ -119,12 +122,12 @@ def _norms(
         "norm",
         ("rms", "layer"),
         "rms",
-        "Root mean square alone, or LayerNorm, which takes the mean away first.",
+        mark("Root mean square alone, or LayerNorm, which takes the mean away first."),
         "layer" if bias else family.get("norm"),
-        "norms have a bias" if bias and "norm" not in family else "",
+        say("norms have a bias") if bias and "norm" not in family else "",
     )
     default = 1e-6 if norm == "rms" else 1e-5
-    asked = Parameter("epsilon", default, "What norms add to the variance.", 0.0, 0.1)
+    asked = Parameter("epsilon", default, mark("What norms add to the variance."), 0.0, 0.1)
     return norms, norm, float(inquiry.settle(asked, family.get("epsilon")))
 
 
@@ -135,7 +138,7 @@ def _tied(inquiry: Inquiry, layout: Layout, family: Mapping[str, str | float]) -
         "head",
         ("tied", "none"),
         "tied",
-        "Tokens are predicted with the embedding's own vectors, or not at all.",
+        mark("Tokens are predicted with the embedding's own vectors, or not at all."),
         family.get("head"),
     )
     return head == "tied"
@@ -145,10 +148,10 @@ def _residual(inquiry: Inquiry, layout: Layout, family: Mapping[str, str | float
     """Whether attention is added to the stream; with an MLP it always is, in Transformers."""
     if "up.weight" in layout.layers[0]:
         if "order" not in family:
-            words = "Assumed: attention and MLP are each added to the stream."
+            words = say("Assumed: attention and MLP are each added to the stream.")
             inquiry.note("residual", "unknown", words)
         return True
     if len(layout.layers) == 1 and not layout.top:
         return False  # nothing comes after that could tell the difference
-    help = "What attention gives is added to the stream, or takes its place."
+    help = mark("What attention gives is added to the stream, or takes its place.")
     return inquiry.choose("residual", ("added", "replaced"), "added", help) == "added"

@@ -14,6 +14,7 @@ from viz_core.readers.script import rotations
 from viz_core.readers.script.evidence import Evidence, tensors
 from viz_core.readers.script.sheet import Sheet
 from viz_core.readers.script.tensors import Entry, listed, table_rows
+from viz_core.words import mark, say
 
 CLOSE = 1e-3  # absolute, of numbers up to 1: half precision is off by 0.0005
 
@@ -22,31 +23,54 @@ def from_table(sheet: Sheet, found: Mapping[int | None, Entry], width: int) -> E
     """From a vector for each position [..., position, width]."""
     if {*found} != {None}:
         raise DamagedCheckpoint(
-            f"Expected one table of positions in {sheet.path.name}, outside the layers; found "
-            f"{listed(e.name for e in found.values())}, so what it does can't be known."
+            say(
+                "Expected one table of positions in {file}, outside the layers; found {names}, so "
+                "what it does can't be known.",
+                file=sheet.path.name,
+                names=listed(e.name for e in found.values()),
+            )
         )
     entry = found[None]
     name = listed([entry.name])
     if table_rows(entry.shape) is None or entry.shape[-1] != width:
         raise DamagedCheckpoint(
-            f"Expected {name} in {sheet.path.name} to hold a vector of {width} channels for each "
-            f"position; its shape is {list(entry.shape)}, so save the model again."
+            say(
+                "Expected {name} in {file} to hold a vector of {width} channels for each position; "
+                "its shape is {shape}, so save the model again.",
+                name=name,
+                file=sheet.path.name,
+                width=width,
+                shape=list(entry.shape),
+            )
         )
     table = tensors(sheet, found)[None].reshape(-1, width)
     base, blocks = _sinusoid(table)
     if base is None:
-        words = f"Learned: {name} holds a vector for each of {len(table):,} positions."
-        findings = (Finding("encoding", "note", words),)
+        words = say(
+            "Learned: {name} holds a vector for each of {rows:,} positions.",
+            name=name,
+            rows=len(table),
+        )
+        findings = (Finding(mark("encoding"), "note", words),)
         return Evidence("learned", length=len(table), given={None: table}, findings=findings)
-    order = "all sines before all cosines" if blocks else "sines and cosines in turn"
-    words = f"Sinusoidal: {name} is the sinusoid of base {base:,.6g}, {order}."
+    words = say(
+        "Sinusoidal: {name} is the sinusoid of base {base:,.6g}, sines and cosines in turn.",
+        name=name,
+        base=base,
+    )
+    if blocks:
+        words = say(
+            "Sinusoidal: {name} is the sinusoid of base {base:,.6g}, all sines before all cosines.",
+            name=name,
+            base=base,
+        )
     return Evidence(
         "sinusoidal",
         {"base": base},
         rows=len(table),
         given={None: table},
         blocks=blocks,
-        findings=(Finding("encoding", "note", words),),
+        findings=(Finding(mark("encoding"), "note", words),),
     )
 
 

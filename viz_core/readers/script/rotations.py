@@ -16,6 +16,7 @@ from viz_core.readers.description import Finding
 from viz_core.readers.script.evidence import Evidence, tensors
 from viz_core.readers.script.sheet import Sheet
 from viz_core.readers.script.tensors import Entry, listed, table_rows
+from viz_core.words import mark, say
 
 CLOSE = 1e-5  # relative: float32 gives 1e-7, a base that is off by one in 10,000 gives 1e-4
 
@@ -37,8 +38,12 @@ def from_tables(sheet: Sheet, cosines: Found, sines: Found) -> Evidence:
         cosine, sine = cosines.get(layer), sines.get(layer)
         if not (cosine and sine) or sine.shape != cosine.shape or not table_rows(cosine.shape):
             raise DamagedCheckpoint(
-                f"Expected cosines and sines [position, pair] of one shape in {sheet.path.name}; "
-                f"{name} isn't so, or has no counterpart, so save the model again."
+                say(
+                    "Expected cosines and sines [position, pair] of one shape in {file}; {name} "
+                    "isn't so, or has no counterpart, so save the model again.",
+                    file=sheet.path.name,
+                    name=name,
+                )
             )
         read = tensors(sheet, {0: cosine, 1: sine})
         given[layer], factor, layout = _turns(*(read[i].flatten(0, -2) for i in (0, 1)))
@@ -53,8 +58,13 @@ def from_complex(sheet: Sheet, found: Found) -> Evidence:
     for layer, parts in tensors(sheet, found).items():
         if parts.shape[-1:] != (2,) or not table_rows(parts.shape, last=2):
             raise DamagedCheckpoint(
-                f"Expected {name} in {sheet.path.name} as [position, pair], complex; its shape "
-                f"is {list(found[layer].shape)}, so save the model again."
+                say(
+                    "Expected {name} in {file} as [position, pair], complex; its shape is {shape}, "
+                    "so save the model again.",
+                    name=name,
+                    file=sheet.path.name,
+                    shape=list(found[layer].shape),
+                )
             )
         table = parts.flatten(0, -3)  # [position, pair, cosine and sine]
         given[layer], factor, _ = _turns(table[..., 0], table[..., 1])
@@ -126,8 +136,12 @@ def _evidence(
     theta = next(iter(given.values()))
     if len({len(t) for t in given.values()}) > 1 or len(theta) < 2 or bool((theta <= 0).any()):
         raise DamagedCheckpoint(
-            f"Expected two or more positive frequencies in {name} of {sheet.path.name}; it holds "
-            "something else, so save the model again."
+            say(
+                "Expected two or more positive frequencies in {name} of {file}; it holds something "
+                "else, so save the model again.",
+                name=name,
+                file=sheet.path.name,
+            )
         )
     base, stretch = fit(theta)
     parameters: dict[str, Value] = {"theta": base, "scaling": "none", "factor": 1.0}
@@ -136,14 +150,31 @@ def _evidence(
     if layout:
         parameters["layout"] = layout
     off = deviation(theta, parameters)
-    by = f", divided by {stretch:.6g}" if stretch > 1 else ""
-    fits = "exactly" if off < CLOSE else f"to {off:.1%} at most"
+    near = say("exactly") if off < CLOSE else say("to {off:.1%} at most", off=off)
+    words = say("{base:,.6g}, by least squares; it fits {near}.", base=base, near=near)
+    if stretch > 1:
+        words = say(
+            "{base:,.6g}, divided by {stretch:.6g}, by least squares; it fits {near}.",
+            base=base,
+            stretch=stretch,
+            near=near,
+        )
     findings = [
-        Finding("encoding", "note", f"RoPE: {name} holds {len(theta)} frequencies."),
-        Finding("RoPE base", "note", f"{base:,.6g}{by}, by least squares; it fits {fits}."),
+        Finding(
+            mark("encoding"),
+            "note",
+            say("RoPE: {name} holds {n} frequencies.", name=name, n=len(theta)),
+        ),
+        Finding(mark("RoPE base"), "note", words),
     ]
     if layout:
-        findings.append(Finding("RoPE layout", "note", f"{layout}: {name} repeats its pairs so."))
+        findings.append(
+            Finding(
+                mark("RoPE layout"),
+                "note",
+                say("{layout}: {name} repeats its pairs so.", layout=layout, name=name),
+            )
+        )
     return Evidence(
         "rope",
         parameters,

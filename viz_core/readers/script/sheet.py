@@ -12,6 +12,7 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from viz_core.errors import AtlasError, DamagedCheckpoint
+from viz_core.words import say
 
 Shape = tuple[int, ...]
 
@@ -84,11 +85,17 @@ def read(path: Path) -> Sheet | None:
             shapes = {name: tuple(s.get_shape()) for name, s in slices.items()}
             types = {name: str(s.get_dtype()) for name, s in slices.items()}
     except FileNotFoundError:
-        raise AtlasError(f"Expected a checkpoint at {file}; there is no such file.") from None
+        raise AtlasError(
+            say("Expected a checkpoint at {file}; there is no such file.", file=file)
+        ) from None
     except (SafetensorError, OSError) as error:
         raise DamagedCheckpoint(
-            f"Expected a safetensors checkpoint in {file.name}; it can't be read ({error}), so "
-            "save it again."
+            say(
+                "Expected a safetensors checkpoint in {file}; it can't be read ({error}), so save "
+                "it again.",
+                file=file.name,
+                error=error,
+            )
         ) from None
     if NATIVE in metadata:
         return None
@@ -104,7 +111,10 @@ def _config(text: str | bytes, name: str) -> dict[str, Any]:
         config = None
     if not isinstance(config, dict):
         raise DamagedCheckpoint(
-            f"Expected a script's settings in {name} as a JSON object; it holds something else, "
-            "so save them again or leave them out."
+            say(
+                "Expected a script's settings in {name} as a JSON object; it holds something else, "
+                "so save them again or leave them out.",
+                name=name,
+            )
         )
     return config

@@ -10,6 +10,7 @@ from viz_core.readers.description import ForeignSizes
 from viz_core.readers.script.evidence import Evidence
 from viz_core.readers.script.inquiry import Inquiry
 from viz_core.readers.script.layouts import Layout
+from viz_core.words import mark, say
 
 LARGEST = 2**31 - 1
 # encodings that may leave nothing in a file
@@ -31,7 +32,7 @@ def settle(
         "attention",
         ("causal", "bidirectional"),
         "bidirectional" if encoder else "causal",
-        "Whether a token sees only those before it, or all.",
+        mark("Whether a token sees only those before it, or all."),
         "causal" if evidence.causal else family.get("attention"),
     )
     known = dict(evidence.parameters)
@@ -41,9 +42,9 @@ def settle(
         known["bidirectional"] = int(attention == "bidirectional")
     parameters = _parameters(inquiry, encoding, known)
     asked = Parameter(
-        "length", evidence.rows or 0, "The trained length in tokens; 0: unknown.", 0, LARGEST
+        "length", evidence.rows or 0, mark("The trained length in tokens; 0: unknown."), 0, LARGEST
     )
-    length = inquiry.settle(asked, evidence.length, "the positions or the mask end there")
+    length = inquiry.settle(asked, evidence.length, say("the positions or the mask end there"))
     found = ForeignSizes(
         encoding,
         layers=len(layout.layers),
@@ -63,23 +64,37 @@ def settle(
 def _heads(inquiry: Inquiry, layout: Layout, evidence: Evidence) -> tuple[int, int]:
     """(heads, channels of a head)."""
     inner, keys = layout.channels
-    known, why = evidence.heads, "the encoding has one entry for each"
+    known, why = evidence.heads, say("the encoding has one entry for each")
     if layout.separate_heads:
         if known not in (None, layout.separate_heads):
             raise inquiry.contradiction(
-                f"Expected an encoding of {layout.separate_heads} heads, which have projections of "
-                f"their own; it is one of {known}."
+                say(
+                    "Expected an encoding of {heads} heads, which have projections of their own; "
+                    "it is one of {known}.",
+                    heads=layout.separate_heads,
+                    known=known,
+                )
             )
-        known, why = layout.separate_heads, "each has projections of its own"
+        known, why = layout.separate_heads, say("each has projections of its own")
     usual = (evidence.turning, 64 if inner > 64 else None, inner // 8, inner // 4, inner // 2)
     likely = next((d for d in usual if d and keys % d == 0), keys)
-    asked = Parameter("heads", inner // likely, "Query heads of a layer.", 1, inner)
+    asked = Parameter("heads", inner // likely, mark("Query heads of a layer."), 1, inner)
     heads = int(inquiry.settle(asked, known, why))
     if inner % heads or keys % (inner // heads):
-        raise inquiry.contradiction(
-            f"Expected heads that divide {inner} channels of queries"
-            f"{f' and {keys} of keys' if keys != inner else ''} evenly; got {heads}."
+        words = say(
+            "Expected heads that divide {inner} channels of queries evenly; got {heads}.",
+            inner=inner,
+            heads=heads,
         )
+        if keys != inner:
+            words = say(
+                "Expected heads that divide {inner} channels of queries and {keys} of keys evenly; "
+                "got {heads}.",
+                inner=inner,
+                keys=keys,
+                heads=heads,
+            )
+        raise inquiry.contradiction(words)
     return heads, inner // heads
 
 
@@ -88,7 +103,7 @@ def _encoding(inquiry: Inquiry, layout: Layout, evidence: Evidence, head_dim: in
     if layout.family == "torch-encoder":  # its queries and keys can't be rotated
         likely = "sinusoidal" if layout.top.get("embedding.weight") else "nope"
     choices = TRACELESS if evidence.encoding is None else (*TRACELESS, "learned", "t5")
-    help = "The position encoding, of those that leave no trace in a file."
+    help = mark("The position encoding, of those that leave no trace in a file.")
     return inquiry.choose("encoding", choices, likely, help, evidence.encoding)
 
 
@@ -109,8 +124,10 @@ def _check(inquiry: Inquiry, sizes: ForeignSizes) -> None:
     """Raises the contradiction of an encoding that can't have these sizes."""
     if sizes.parameters.get("scaling") in ("dynamic", "yarn", "llama3") and not sizes.length:
         raise inquiry.contradiction(
-            f"Expected a trained length, by which {sizes.parameters['scaling']} scales "
-            "frequencies; got 0, unknown."
+            say(
+                "Expected a trained length, by which {scaling} scales frequencies; got 0, unknown.",
+                scaling=sizes.parameters["scaling"],
+            )
         )
     if sizes.encoding != "learned":  # whose table would be as large as the length says
         try:

@@ -14,6 +14,7 @@ from viz_core.readers.description import Finding
 from viz_core.readers.script.evidence import Evidence, tensors
 from viz_core.readers.script.sheet import Sheet
 from viz_core.readers.script.tensors import Entry, listed
+from viz_core.words import mark, say
 
 CLOSE = 1e-3  # relative: slopes kept in bfloat16 are off by 0.4 %
 
@@ -39,8 +40,13 @@ def from_bias(sheet: Sheet, found: Found) -> Evidence:
         lead = len(shape) - 3
         if lead < 0 or any(size != 1 for size in shape[:lead]) or shape[-1] < 2:
             raise DamagedCheckpoint(
-                f"Expected {listed([entry.name])} in {sheet.path.name} as [head, query, key]; its "
-                f"shape is {list(shape)}, so save slopes of the heads instead."
+                say(
+                    "Expected {name} in {file} as [head, query, key]; its shape is {shape}, so "
+                    "save slopes of the heads instead.",
+                    name=listed([entry.name]),
+                    file=sheet.path.name,
+                    shape=list(shape),
+                )
             )
         last = slice(shape[-2] - 1, shape[-2])
         row = sheet.part(entry.name, *(0,) * lead, slice(None), last).double().flatten(1)
@@ -48,8 +54,12 @@ def from_bias(sheet: Sheet, found: Found) -> Evidence:
         rise = row[:, -1:] - row[:, :1]
         if not bool(((row - row[:, :1] - rise * line).abs() <= 0.01 * rise.abs()).all()):
             raise DamagedCheckpoint(
-                f"Expected {listed([entry.name])} in {sheet.path.name} to be linear in the "
-                "distance, as ALiBi is; it isn't, so save slopes of the heads instead."
+                say(
+                    "Expected {name} in {file} to be linear in the distance, as ALiBi is; it "
+                    "isn't, so save slopes of the heads instead.",
+                    name=listed([entry.name]),
+                    file=sheet.path.name,
+                )
             )
         given[layer] = rise.abs().flatten() / (shape[-1] - 1)
     return _evidence(sheet, name, given, rows)
@@ -62,17 +72,26 @@ def from_buckets(sheet: Sheet, found: Found) -> Evidence:
     name = listed([next(iter(found.values())).name])
     if {t.shape for t in given.values()} != {table.shape} or table.ndim != 2:
         raise DamagedCheckpoint(
-            f"Expected tables of one shape like {name} in {sheet.path.name}; they differ, so "
-            "save the model again."
+            say(
+                "Expected tables of one shape like {name} in {file}; they differ, so save the "
+                "model again.",
+                name=name,
+                file=sheet.path.name,
+            )
         )
     count, heads = table.shape
-    words = f"T5 bias: {name} holds {count} buckets for {heads} heads."
+    words = say(
+        "T5 bias: {name} holds {count} buckets for {heads} heads.",
+        name=name,
+        count=count,
+        heads=heads,
+    )
     return Evidence(
         "t5",
         {"buckets": count},
         heads=heads,
         given=given,
-        findings=(Finding("encoding", "note", words),),
+        findings=(Finding(mark("encoding"), "note", words),),
     )
 
 
@@ -95,17 +114,26 @@ def _evidence(
     alike = all(len(t) == len(first) and bool((t > 0).all()) for t in given.values())
     if not alike or not len(first):
         raise DamagedCheckpoint(
-            f"Expected a slope other than 0 for each head in {name} of {sheet.path.name}; it "
-            "holds something else, so save the model again."
+            say(
+                "Expected a slope other than 0 for each head in {name} of {file}; it holds "
+                "something else, so save the model again.",
+                name=name,
+                file=sheet.path.name,
+            )
         )
     power = min(max(exponent(first), 0.5), 32.0)
-    ends = " to ".join(f"{float(first[i]):.6g}" for i in (0, -1))
-    words = f"ALiBi: {name} has the slopes of {len(first)} heads, {ends}."
+    words = say(
+        "ALiBi: {name} has the slopes of {heads} heads, {one:.6g} to {other:.6g}.",
+        name=name,
+        heads=len(first),
+        one=float(first[0]),
+        other=float(first[-1]),
+    )
     return Evidence(
         "alibi",
         {"exponent": float(power)},
         heads=len(first),
         rows=rows,
         given=given,
-        findings=(Finding("encoding", "note", words),),
+        findings=(Finding(mark("encoding"), "note", words),),
     )

@@ -18,6 +18,7 @@ from viz_core.errors import UsageError
 from viz_core.kernels import Step
 from viz_core.readers.script.plan import Plan
 from viz_core.subject import LayerTrace, Scores, attend, scores
+from viz_core.words import say
 
 _ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "gelu": F.gelu,
@@ -148,16 +149,20 @@ class Stack(nn.Module):
         """stream [..., w] to logits [..., vocabulary]. Raises UsageError without such a head."""
         if not self.config.causal:
             raise UsageError(
-                "Expected a model that predicts the next token; this one sees all tokens at once, "
-                "so look at its attention alone."
+                say(
+                    "Expected a model that predicts the next token; this one sees all tokens at "
+                    "once, so look at its attention alone."
+                )
             )
         if self.head is not None:
             logits: Tensor = self.head(stream)
             return logits
         if self.embedding is None or not self.plan.tied:
             raise UsageError(
-                "Expected a language-model head; this checkpoint has none, so look at its "
-                "attention alone."
+                say(
+                    "Expected a language-model head; this checkpoint has none, so look at its "
+                    "attention alone."
+                )
             )
         return stream @ self.embedding.weight.T
 
@@ -185,8 +190,12 @@ class Stack(nn.Module):
             return _random(tokens, self.config.width)
         if tokens.numel() and int(tokens.max()) >= self.config.vocabulary:
             raise UsageError(
-                f"Expected token ids below {self.config.vocabulary:,}, the checkpoint's "
-                f"vocabulary; got {int(tokens.max()):,}, so use the tokenizer it was trained with."
+                say(
+                    "Expected token ids below {most:,}, the checkpoint's vocabulary; got {id:,}, "
+                    "so use the tokenizer it was trained with.",
+                    most=self.config.vocabulary,
+                    id=int(tokens.max()),
+                )
             )
         found: Tensor = self.embedding(tokens) * self.plan.embedding_scale
         return found

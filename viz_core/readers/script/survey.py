@@ -15,6 +15,7 @@ from viz_core.readers.script.layouts import Layout
 from viz_core.readers.script.plan import Plan
 from viz_core.readers.script.sheet import Sheet
 from viz_core.readers.script.tensors import listed
+from viz_core.words import mark, say
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ def survey(path: Path, answers: Mapping[str, object]) -> Survey | None:
     fits.check(page, layout)
     evidence = buffers.gather(page, layout)
     inquiry = Inquiry(page, answers)
-    inquiry.findings += [Finding("names", "note", families.WORDS[layout.family])]
+    inquiry.findings += [Finding(mark("names"), "note", say(families.WORDS[layout.family]))]
     inquiry.findings += evidence.findings
     drawn = plan.draw(inquiry, page, layout, evidence)
     inquiry.close()
@@ -54,17 +55,20 @@ def description(path: Path, found: Survey) -> Description:
         count += sum(table.numel() for table in found.evidence.given.values())
     if families.shares_head(layout, page):
         count -= prod(layout.shape("head.weight", None))
-        words = "Tied: it holds the same numbers as the embedding, and is counted once."
-        findings.append(Finding("head", "note", words))
+        words = say("Tied: it holds the same numbers as the embedding, and is counted once.")
+        findings.append(Finding(mark("head"), "note", words))
     if layout.left_out:
-        words = f"{listed(layout.left_out)} predicts no tokens of an embedding and is left out."
-        findings.append(Finding("head", "note", words))
+        words = say(
+            "{names} predicts no tokens of an embedding and is left out.",
+            names=listed(layout.left_out),
+        )
+        findings.append(Finding(mark("head"), "note", words))
     if not found.plan.sizes.vocabulary:
-        words = (
+        words = say(
             "There is no embedding: each token id enters as a standard normal vector of its own, "
             "the same each time, so maps show what the weights do with random content."
         )
-        findings.append(Finding("input", "note", words))
+        findings.append(Finding(mark("input"), "note", words))
     return Description(
         path,
         "state-dict",

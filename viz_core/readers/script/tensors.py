@@ -9,6 +9,7 @@ from math import prod
 from viz_core.errors import DamagedCheckpoint
 from viz_core.readers.script.names import HEADS, KINDS
 from viz_core.readers.script.sheet import Shape
+from viz_core.words import say
 
 Path = tuple[str, ...]  # of a module, its names in lower case: ("blocks", "0", "attn", "q_proj")
 
@@ -115,15 +116,22 @@ def listed(names: Iterable[str], most: int = 4) -> str:
     """The first of `names`, quoted and cut to a length for a sentence, and how many more."""
     names = list(names)
     shown = [repr(n if len(n) <= 80 else f"{n[:77]}...") for n in names[:most]]
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(shown) + more
+    first = ", ".join(shown)
+    if len(names) <= most:
+        return first
+    return say("{names} and {n:,} more", names=first, n=len(names) - most)
 
 
 def unreadable(file: str, found: Iterable[str], missing: str) -> DamagedCheckpoint:
     """The error for a state dict that is recognised in part: what was found, what is missing."""
     return DamagedCheckpoint(
-        f"Expected a Transformer's state dict in {file} with {missing}; found {listed(found)}, so "
-        "name its parts as nanoGPT or torch.nn do, or take another file."
+        say(
+            "Expected a Transformer's state dict in {file} with {missing}; found {names}, so name "
+            "its parts as nanoGPT or torch.nn do, or take another file.",
+            file=file,
+            missing=missing,
+            names=listed(found),
+        )
     )
 
 

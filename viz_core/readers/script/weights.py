@@ -13,6 +13,7 @@ from viz_core.readers.script.parts import Roles
 from viz_core.readers.script.plan import Plan
 from viz_core.readers.script.sheet import Sheet
 from viz_core.readers.script.tensors import listed
+from viz_core.words import say
 
 Read = Callable[[str], Tensor]
 
@@ -27,8 +28,12 @@ def read(sheet: Sheet, layout: Layout, plan: Plan) -> dict[str, Tensor]:
         found = sheet.tensor(name).float()
         if not bool(found.isfinite().all()):
             raise DamagedCheckpoint(
-                f"Expected finite weights in {sheet.path.name}; some of {listed([name])} are NaN "
-                "or infinite, so save or train the model again."
+                say(
+                    "Expected finite weights in {file}; some of {name} are NaN or infinite, so "
+                    "save or train the model again.",
+                    file=sheet.path.name,
+                    name=listed([name]),
+                )
             )
         return found
 
