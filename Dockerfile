@@ -5,6 +5,10 @@ FROM python:3.11-slim-bookworm
 ARG TORCH_INDEX=https://download.pytorch.org/whl/cpu
 WORKDIR /atlas
 
+# Letters for figures in Chinese.
+RUN apt-get update && apt-get install -y --no-install-recommends fonts-wqy-microhei \
+    && rm -rf /var/lib/apt/lists/*
+
 # Libraries first: they change less often than the code, and stay in the cache.
 COPY requirements.txt constraints.txt ./
 RUN pip install --no-cache-dir --index-url "$TORCH_INDEX" --constraint constraints.txt torch \

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages._kit import cached, comparison, controls, language, session, zoom
+from pages._kit import address, cached, comparison, controls, session, terms, tour, zoom
 from pages._kit.page import Page
 from pages._kit.session import CompareState, SideState
 from viz_core import catalogue, texts, trace
@@ -37,23 +37,29 @@ def prepare() -> None:
 
 
 def main() -> None:
-    st.title("Attention Atlas", anchor=False)
+    st.title("Attention Atlas", anchor=False, help=terms.of("attention", "query", "key", "token"))
     shipped, damaged = cached.checkpoints()
     for sentence in damaged:
         st.error(sentence)
     if not shipped:
         st.info(
-            "Expected trained checkpoints in the folder `checkpoints`; there are none. "
-            "Run `make checkpoints` to train them."
+            say(
+                "Expected trained checkpoints in the folder `checkpoints`; there are none. Run "
+                "`make checkpoints` to train them."
+            )
         )
         return
     if "length" not in st.session_state:  # the address counts once; then the widgets do
         asked, wrong = st.session_state.get("compare", default(shipped)), []
-        if asked_for := language.asked():  # none where one comes back from another page
+        if asked_for := address.asked():  # none where one comes back from another page
             asked, wrong = session.decoded(asked_for, default(shipped))
         wrong += [
-            f"Expected a checkpoint among {', '.join(shipped)}; the address names "
-            f"{s.checkpoint[:40]!r}, so another is shown."
+            say(
+                "Expected a checkpoint among {known}; the address names {found!r}, so another is "
+                "shown.",
+                known=", ".join(shipped),
+                found=s.checkpoint[:40],
+            )
             for s in asked.sides
             if s.checkpoint not in shipped
         ]
@@ -62,12 +68,9 @@ def main() -> None:
     controls.keep()
     for sentence in st.session_state.wrong:
         st.warning(sentence)
-    st.markdown(
-        "Each row of a map is a query token, each column a key before it; colour says how much "
-        "the one attends to the other. **ALiBi** lets attention fall off in a straight line, "
-        "each head half as steeply as the one before: a staircase across heads. **RoPE** turns "
-        "queries and keys against each other, and attention ripples with distance."
-    )
+    if not st.session_state.get("tour"):  # its words are enough at a time
+        _about()
+    tour.invite()
     first = next(iter(shipped.values()))
     if "longest" not in st.session_state:  # once: choices that come and go would move the slider
         st.session_state.longest = trace.longest(cached.model(first))
@@ -91,6 +94,19 @@ def main() -> None:
             )
     except AtlasError as error:
         st.error(str(error))
+
+
+def _about() -> None:
+    """What a map is, and what the two claims are."""
+    st.markdown(
+        say(
+            "Each row of a map is a query token, each column a key before it; colour says how much "
+            "the one attends to the other. **ALiBi** lets attention fall off in a straight line, "
+            "each head half as steeply as the one before: a staircase across heads. **RoPE** turns "
+            "queries and keys against each other, and attention ripples with distance."
+        ),
+        help=terms.of("staircase", "ripple", "distance", "cell"),
+    )
 
 
 if __name__ == "__main__":

@@ -35,7 +35,8 @@ def test_it_writes_the_figure_and_a_json_beside_it(cli: Cli, tmp_path: Path) -> 
     assert (status, errors) == (0, "")
     assert said.split() == [str(out), str(out.with_suffix(".json"))]
     beside = json.loads(out.with_suffix(".json").read_text())
-    assert beside["target"] == {"venue": "acl", "columns": None, "width": None, "across": None}
+    drawn_for = {"columns": None, "width": None, "across": None, "language": "en"}
+    assert beside["target"] == {"venue": "acl", **drawn_for}
     assert embedded.read(out) == embedded.read(out.with_suffix(".json"))
 
 
@@ -82,6 +83,33 @@ def test_options_given_now_stand_before_those_of_the_file(cli: Cli, tmp_path: Pa
 TRAY = Tray((Pin.of("stairs", checkpoints=["alibi"]), Pin.of("encoding-parts")), Target("icml"))
 
 
+def test_a_figure_is_drawn_again_in_its_language(cli: Cli, tmp_path: Path) -> None:
+    first, again, english = (tmp_path / f"{name}.csv" for name in "abe")
+    assert cli(*TRAINING, "--language", "zh", "--out", first)[0] == 0
+    assert embedded.read(first).target["language"] == "zh"
+    assert "训练过程中的验证损失" in first.read_text()
+    assert cli("figure", "--from", first, "--out", again)[0] == 0
+    assert again.read_bytes() == first.read_bytes()
+    assert cli("figure", "--from", first, "--language", "en", "--out", english)[0] == 0
+    assert "Validation loss while training" in english.read_text()
+
+
+def test_a_file_without_a_language_is_english(cli: Cli, tmp_path: Path) -> None:
+    first, older, again = tmp_path / "a.json", tmp_path / "older.json", tmp_path / "b.csv"
+    assert cli(*TRAINING, "--out", first.with_suffix(".csv"))[0] == 0
+    about = json.loads(first.read_text())
+    del about["target"]["language"]
+    older.write_text(json.dumps(about))
+    assert cli("figure", "--from", older, "--out", again)[0] == 0
+    assert embedded.read(again).target["language"] == "en"
+    assert "--language" not in embedded.read(again).command
+
+
+def test_another_language_is_refused_in_a_sentence(cli: Cli, tmp_path: Path) -> None:
+    status, _, errors = cli(*TRAINING, "--language", "tlh", "--out", tmp_path / "a.csv")
+    assert status == 2 and "Expected a language among en, zh; got 'tlh'." in errors
+
+
 def test_a_tray_is_one_figure_that_is_drawn_again_from_its_file(cli: Cli, tmp_path: Path) -> None:
     pinned, first, again = (tmp_path / name for name in ("tray.json", "a.pdf", "b.pdf"))
     pinned.write_text(TRAY.to_json())
@@ -102,13 +130,14 @@ def test_a_tray_is_one_figure_that_is_drawn_again_from_its_file(cli: Cli, tmp_pa
         (("--columns", 1), {"venue": "icml", "columns": 1, "width": None, "across": 2}),
         (("--width", "88mm"), {"venue": "neurips", "columns": None, "width": "88mm", "across": 2}),
         (("--across", 1), {"venue": "icml", "columns": 2, "width": None, "across": 1}),
+        (("--language", "zh"), {"venue": "icml", "columns": 2, "across": 2, "language": "zh"}),
     ],
 )
 def test_what_a_tray_is_drawn_for_may_be_given_now(cli: Cli, tmp_path, words, target) -> None:
     pinned, out = tmp_path / "tray.json", tmp_path / "a.csv"
     pinned.write_text(replace(TRAY, target=Target("icml", 2, across=2)).to_json())
     assert cli("figure", "--tray", pinned, *words, "--out", out)[0] == 0
-    assert embedded.read(out).target == target
+    assert embedded.read(out).target == {"width": None, "language": "en", **target}
 
 
 def test_a_tray_that_is_none_is_a_sentence(cli: Cli, tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from PIL import Image
 import viz_core
 from viz_core import catalogue, decay, notebook, texts
 from viz_core.errors import AtlasError, LengthError, UsageError
+from viz_core.export import embedded
 from viz_core.model import ModelConfig, Transformer
 from viz_core.readers import native
 
@@ -213,6 +214,19 @@ def test_a_ready_figure_is_that_of_the_command(tmp_path: Path, cli: Any) -> None
     assert mine.read_text().splitlines()[2:] == (tmp_path / "a2.csv").read_text().splitlines()[2:]
     with pytest.raises(UsageError, match="Expected options of encoding-curves"):
         viz_core.draw("encoding-curves", colour="red")
+
+
+def test_a_figure_keeps_its_language(traced: notebook.Traced, tmp_path: Path) -> None:
+    for figure in (
+        viz_core.draw("encoding-curves", language="zh"),
+        viz_core.draw_map(traced, layer=3, head=2, language="zh"),
+    ):
+        assert re.search("[\u4e00-\u9fff]", figure.caption)
+        assert re.search("[\u4e00-\u9fff]", figure.export.title)
+        (path,) = viz_core.save(figure, tmp_path / "figure.csv", venue="acl")
+        assert embedded.read(path).target["language"] == "zh"
+    with pytest.raises(UsageError, match="Expected a language among en, zh; got 'tlh'"):
+        viz_core.draw_map(traced, 1, 1, language="tlh")
 
 
 def test_a_device_that_is_not_here() -> None:

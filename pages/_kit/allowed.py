@@ -13,6 +13,7 @@ from viz_core import devices
 from viz_core.errors import AtlasError, LengthError
 from viz_core.readers.intake import Limits
 from viz_core.subject import Subject
+from viz_core.words import say
 
 T = TypeVar("T")
 
@@ -24,8 +25,12 @@ def check_length(length: int) -> None:
     longest = Limits.read().longest
     if length > longest:
         raise LengthError(
-            f"Expected a text of at most {longest:,} tokens, the longest that this server computes "
-            f"for one person; got {length:,}, so choose a shorter one.",
+            say(
+                "Expected a text of at most {longest:,} tokens, the longest that this server "
+                "computes for one person; got {length:,}, so choose a shorter one.",
+                longest=longest,
+                length=length,
+            ),
             longest,
         )
 
@@ -38,8 +43,13 @@ def check_memory(model: Subject, length: int) -> None:
     if length * model.bytes_per_token > room:
         longest = room // model.bytes_per_token
         raise LengthError(
-            f"Expected a request that takes at most {share} % of the memory that is free, as this "
-            f"server allows; {length:,} tokens take more, so choose at most {longest:,}.",
+            say(
+                "Expected a request that takes at most {share} % of the memory that is free, as "
+                "this server allows; {length:,} tokens take more, so choose at most {longest:,}.",
+                share=share,
+                length=length,
+                longest=longest,
+            ),
             longest,
         )
 
@@ -61,6 +71,9 @@ def fitting(compute: Callable[[], T], make_room: Callable[[], None]) -> T:
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
     raise AtlasError(
-        "Expected enough memory on the device for this; there was too little, even with all kept "
-        "models and traces gone, so choose a shorter text, or try again when fewer people compute."
+        say(
+            "Expected enough memory on the device for this; there was too little, even with all "
+            "kept models and traces gone, so choose a shorter text, or try again when fewer people "
+            "compute."
+        )
     )

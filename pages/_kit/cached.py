@@ -46,6 +46,7 @@ from viz_core.subject import Subject
 from viz_core.survey import Survey
 from viz_core.trace import Trace, trace
 from viz_core.types import Kind, Pooling, Range, Window
+from viz_core.words import LANGUAGES, language, say, speaking
 
 T = TypeVar("T")
 log = logging.getLogger("atlas")
@@ -102,12 +103,13 @@ def checkpoints() -> tuple[dict[str, catalogue.Checkpoint], list[str]]:
 def shipped() -> tuple[dict[str, catalogue.Checkpoint], list[str]]:
     """`catalogue.scan()`, read again (and hashed again) only when a file has changed."""
     paths = sorted(catalogue.SHIPPED.glob("*/model.safetensors"))
-    return _scanned(tuple((p, p.stat().st_mtime_ns, p.stat().st_size) for p in paths))
+    marks = tuple((p, p.stat().st_mtime_ns, p.stat().st_size) for p in paths)
+    return _scanned(marks, language())
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=len(LANGUAGES))
 def _scanned(
-    marks: tuple[tuple[Path, int, int], ...],
+    marks: tuple[tuple[Path, int, int], ...], spoken: str
 ) -> tuple[dict[str, catalogue.Checkpoint], list[str]]:
     return catalogue.scan()
 
@@ -139,7 +141,7 @@ def model(checkpoint: catalogue.Checkpoint) -> Subject:
 
 def audited(checkpoint: catalogue.Checkpoint) -> tuple[Finding, ...]:
     """All findings about `checkpoint`, those too that need its weights. Raises as `model` does."""
-    key = _there(checkpoint).sha256
+    key = _there(checkpoint).sha256, language()  # findings are words
     found = audits.get(key)
     if found is None:
         found = readers.audit(model(checkpoint), checkpoint.description)
@@ -155,8 +157,13 @@ def _loaded(checkpoint: catalogue.Checkpoint) -> Subject:
         traces().clear()
     if need > (free := devices.free_bytes(place)):
         raise AtlasError(
-            f"Expected {need / 2**30:.1f} GiB of memory for the weights of {checkpoint.id}; "
-            f"{free / 2**30:.1f} GiB are free, so choose a smaller checkpoint, or a larger machine."
+            say(
+                "Expected {need:.1f} GiB of memory for the weights of {id}; {free:.1f} GiB are "
+                "free, so choose a smaller checkpoint, or a larger machine.",
+                need=need / 2**30,
+                id=checkpoint.id,
+                free=free / 2**30,
+            )
         )
     return checkpoint.load(place)
 
@@ -165,8 +172,11 @@ def _there(checkpoint: catalogue.Checkpoint) -> catalogue.Checkpoint:
     """`checkpoint`, if its files are still there."""
     if not checkpoint.path.exists():
         raise AtlasError(
-            f"Expected the files of {checkpoint.id}; they were removed or have expired, so upload "
-            "them again, or choose another checkpoint."
+            say(
+                "Expected the files of {id}; they were removed or have expired, so upload them "
+                "again, or choose another checkpoint.",
+                id=checkpoint.id,
+            )
         )
     return checkpoint
 
@@ -306,7 +316,8 @@ def recalled(
             arrays, about = pack(found)
             shelf.put(key, found, _size(arrays))
             if not own and not store().put(key, arrays, about):
-                log.warning(store().trouble)
+                with speaking("en"):  # the log's own language
+                    log.warning(store().trouble)
         return found
 
 

@@ -16,20 +16,25 @@ from pages._kit import (
     export,
     heads,
     lab,
+    landmarks,
+    language,
     reading,
+    terms,
     zoom,
     zoom_controls,
 )
 from pages._kit.export_compare import Leaving
 from pages._kit.session import CompareState, SideState
 from pages._kit.waiting import Waiting
-from viz_core import encodings, texts, trace
+from viz_core import encodings, texts, trace, words
 from viz_core.catalogue import Checkpoint
 from viz_core.figures import attention_maps, decay_curves
 from viz_core.progress import Progress, ignore
+from viz_core.signatures.landmarks import Landmarks
 from viz_core.survey import Survey
 from viz_core.texts import Passage
-from viz_core.types import Kind, Pooling, Window
+from viz_core.types import SINK, Kind, Pooling, Window
+from viz_core.words import say
 
 KINDS: dict[str, Kind] = {"mean": "log", "centred": "centred", "one": "probability"}
 
@@ -71,16 +76,33 @@ def show(state: CompareState, shipped: dict[str, Checkpoint], default: CompareSt
         st.info(note)
     surveys, windows = _computed(state, chosen, passages, default)
     titles = [
-        f"{_name(c)} · layer {s.layer + 1}, head {s.head + 1}"
+        say("{name} · layer {layer}, head {head}", **_place(s, c))
         for c, s in zip(chosen, state.sides, strict=True)
     ]
+    marks = list[Landmarks | None]([None] * len(titles))
+    if state.marks:
+        marks = [
+            landmarks.of(s, v, c, p)
+            for s, v, c, p in zip(state.sides, surveys, chosen, passages, strict=True)
+        ]
+    shown = zip(state.sides, surveys, chosen, strict=True)
     st.markdown(
-        "\n".join(_sentence(s, v, c) for s, v, c in zip(state.sides, surveys, chosen, strict=True))
+        "\n".join(f"- {_sentence(*one)}" for one in shown), help=terms.of("head", "layer", "slope")
     )
     zoom_controls.bar(state, titles, lengths, causal)
-    _maps(state, chosen, windows, titles, passages)
+    sides = [
+        attention_maps.Side(*w, title, c.config.encoding, c.config.length, length, m)
+        for w, title, c, length, m in zip(windows, titles, chosen, lengths, marks, strict=True)
+    ]
+    _maps(state, chosen, sides, passages)
+    if state.marks:
+        _looking(state, sides, surveys)
     _walls(state, chosen, passages, surveys)
-    st.subheader("Attention by distance", anchor=False)
+    st.subheader(
+        say("Attention by distance"),
+        anchor=False,
+        help=terms.of("distance", "log-attention", "law"),
+    )
     curves = decay_curves.build(
         [
             decay_curves.Side(
@@ -90,8 +112,9 @@ def show(state: CompareState, shipped: dict[str, Checkpoint], default: CompareSt
                 title,
                 c.config.encoding,
                 c.config.length,
+                marks=m,
             )
-            for s, v, c, title in zip(state.sides, surveys, chosen, titles, strict=True)
+            for s, v, c, title, m in zip(state.sides, surveys, chosen, titles, marks, strict=True)
         ],
         state.x_log,
     )
@@ -99,6 +122,11 @@ def show(state: CompareState, shipped: dict[str, Checkpoint], default: CompareSt
     export.row(Leaving(state, chosen, passages).curves(curves), "curves")
     st.caption(curves.caption)
     st.session_state.shown = state, zoom.trails()
+
+
+def _place(side: SideState, one: Checkpoint) -> dict[str, str | int]:
+    """The fields of messages about one head."""
+    return {"name": _name(one), "layer": side.layer + 1, "head": side.head + 1}
 
 
 def _name(one: Checkpoint) -> str:
@@ -142,13 +170,19 @@ def _computed(
         controls.seed(shown or default)
         if trails is not None:
             zoom.restore(trails)
-        what = "what was shown before" if shown else "the page's first view"
-        st.session_state.cancelled = f"Cancelled: this is {what}."
+        language.recall()
+        st.session_state.cancelled = (
+            say("Cancelled: this is what was shown before.")
+            if shown
+            else say("Cancelled: this is the page's first view.")
+        )
 
     waiting = Waiting(place, cancel if state != (shown or default) else None)
     surveys, windows = [], []
     for i, (side, one, some) in enumerate(zip(state.sides, chosen, passages, strict=True), 1):
-        name = f"{_name(one)} ({i} of {len(chosen)})" if len(chosen) > 1 else _name(one)
+        name = _name(one)
+        if len(chosen) > 1:
+            name = say("{name} ({i} of {count})", name=name, i=i, count=len(chosen))
         found = _survey(state, one, some, waiting.watch(name))
         surveys.append(found)
         if side.box:
@@ -171,19 +205,11 @@ def _computed(
 def _maps(
     state: CompareState,
     chosen: Sequence[Checkpoint],
-    windows: Sequence[tuple[Window, int]],
-    titles: Sequence[str],
+    sides: Sequence[attention_maps.Side],
     passages: Sequence[list[Passage]],
 ) -> None:
-    lengths = [len(some[0].ids) for some in passages]
-    figure = attention_maps.build(
-        [
-            attention_maps.Side(*window, title, c.config.encoding, c.config.length, length)
-            for window, title, c, length in zip(windows, titles, chosen, lengths, strict=True)
-        ],
-        state.linear,
-    )
-    labels = list[list[str]]([[]] * len(titles))
+    figure = attention_maps.build(sides, state.linear)
+    labels = list[list[str]]([[]] * len(sides))
     if state.view == "one":
         labels = [
             texts.pieces(some[0].ids, cached.tokenizer(one))
@@ -195,12 +221,32 @@ def _maps(
         key="maps",
         linked=state.linked,
         zoomed=[side.box is not None for side in state.sides],
-        on_zoom=lambda i, box: zoom.into(i, box, lengths[i]),
+        on_zoom=lambda i, box: zoom.into(i, box, sides[i].length),
         on_back=lambda i: zoom.back(i, len(zoom.trails()[i]) - 1),
-        height=560 if len(titles) > 1 else 680,  # a single one has room
+        height=560 if len(sides) > 1 else 680,  # a single one has room
     )
     export.row(Leaving(state, chosen, passages).maps(figure), "maps")
     st.caption(figure.caption)
+
+
+def _looking(
+    state: CompareState, sides: Sequence[attention_maps.Side], surveys: Sequence[Survey]
+) -> None:
+    """Below each map, where to look on it."""
+    for i, column in enumerate(st.columns(len(sides), gap="medium")):
+        place = state.sides[i]
+        sink = float(surveys[i].statistics["sink"][place.layer, place.head])
+        lines = [f"**{sides[i].title}**", attention_maps.looking(sides[i])]
+        if math.isfinite(sink):
+            lines.append(
+                say(
+                    "The first {sink} keys, where a sink would be, hold {share} of a query's "
+                    "attention.",
+                    sink=SINK,
+                    share=heads.per_cent(sink),
+                )
+            )
+        column.caption("\n\n".join(lines), help=terms.of("staircase", "reach", "ripple", "sink"))
 
 
 def _walls(
@@ -229,22 +275,31 @@ def _walls(
 
 
 def _sentence(side: SideState, found: Survey, one: Checkpoint) -> str:
-    """What is seen in one map, in words, with what was measured."""
+    """What is seen in one map."""
     card = encodings.get(one.config.encoding)
     slope = float(found.slopes[side.layer][side.head])
-    words = f"- **{_name(one)}**, layer {side.layer + 1}, head {side.head + 1}: "
     laws = found.laws[side.layer]
     steps = np.diff(laws[side.head]) if laws is not None else np.zeros(1)
     if steps[0] < 0 and np.allclose(steps, steps[0], rtol=1e-3):  # a straight line down
-        return words + (
-            f"log-attention falls by {-slope:.4f} nats per token ({-steps[0]:.4f} by its slope), "
-            f"so it halves every {math.log(2) / -steps[0]:.1f} tokens."
+        return say(
+            "**{name}**, layer {layer}, head {head}: log-attention falls by {slope:.4f} nats per "
+            "token ({nominal:.4f} by its slope), so it halves every {half:.1f} tokens.",
+            slope=-slope,
+            nominal=-steps[0],
+            half=math.log(2) / -steps[0],
+            **_place(side, one),
         )
     curve = found.curves[side.layer].value[side.head]
-    swing = float(curve[1:].max() - curve[1:].min())
-    return words + (
-        f"{card.summary[0].lower()}{card.summary[1:-1]}; here log-attention moves over "
-        f"{swing:.1f} nats, with a slope of {slope:+.4f} per token."
+    summary = say(card.summary).rstrip(".。")
+    if words.language() == words.PLAIN:  # others don't tell sentences from clauses by a letter
+        summary = f"{summary[0].lower()}{summary[1:]}"
+    return say(
+        "**{name}**, layer {layer}, head {head}: {summary}; here log-attention moves over "
+        "{swing:.1f} nats, with a slope of {slope:+.4f} per token.",
+        summary=summary,
+        swing=float(curve[1:].max() - curve[1:].min()),
+        slope=slope,
+        **_place(side, one),
     )
 
 

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages._kit import lab, language, zoom
+from pages._kit import address, lab, terms, zoom
 from pages._kit.session import MOST_SIDES, POOLINGS, CompareState, SideState
 from viz_core import texts
 from viz_core.catalogue import Checkpoint
+from viz_core.words import mark, say
 
 LENGTHS = (64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536)
 VIEW_NAMES = {
-    "mean": "Mean over texts",
-    "centred": "Mean over texts, row-centred",
-    "one": "One text",
+    "mean": mark("Mean over texts"),
+    "centred": mark("Mean over texts, row-centred"),
+    "one": mark("One text"),
 }
-POOLING_NAMES = {"mean": "Mean", "max": "Largest"}
+POOLING_NAMES = {"mean": mark("Mean"), "max": mark("Largest")}
 PLAIN = (  # fields of the state whose widget has their name
     *("length", "text", "view", "texts", "linear", "x_log", "repeat", "paste"),
-    *("linked", "pooling", "sort"),
+    *("linked", "pooling", "sort", "marks"),
 )
 
 
@@ -51,6 +52,7 @@ def keep() -> None:
             "head",
             "linked",
             "sort",
+            "marks",
         }:
             st.session_state[name] = st.session_state[name]
 
@@ -63,94 +65,109 @@ def trained(shipped: dict[str, Checkpoint]) -> list[int]:
 
 def shared(choices: list[texts.TextChoice], trained: list[int], longest: int) -> None:
     """The row of controls that hold for all maps: text, length, view, colours, number of maps."""
-    names = {c.id: c.title for c in choices} | {"pasted": "Your own text…"}
+    names = {c.id: c.title for c in choices} | {"pasted": say("Your own text…")}
     if st.session_state.text not in names:
         names[st.session_state.text] = st.session_state.text
     # set anew, since the labels of the choices change with the checkpoints
     st.session_state.length = length = st.session_state.length
     lengths = sorted({n for n in LENGTHS if n <= longest} | {length})
-    known = " and ".join(f"{n:,}" for n in trained)
-    at = f"trained at {known}" if trained else "trained length unknown"
+    known = say(" and ").join(f"{n:,}" for n in trained)
+    at = say("trained at {lengths}", lengths=known) if trained else say("trained length unknown")
     a, b, c, d = st.columns([1.3, 1.6, 1.4, 1.1], gap="medium", vertical_alignment="top")
     a.selectbox(
-        "Text",
+        say("Text"),
         list(names),
         format_func=names.__getitem__,
         key="text",
-        help="What the models read. Held-out documents join the list once `make corpus` has run.",
+        help=say(
+            "What the models read. Held-out documents join the list once `make corpus` has run."
+        ),
     )
     b.select_slider(
-        f"Length (tokens; {at})",
+        say("Length (tokens; {at})", at=at),
         lengths,
-        format_func=lambda n: f"{n:,} · trained" if [n] == trained else f"{n:,}",
+        format_func=lambda n: say("{n:,} · trained", n=n) if [n] == trained else f"{n:,}",
         key="length",
-        help=f"How many tokens each model reads. Here: {at}; whatever lies past a model's trained "
-        "length is extrapolation.",
+        help=say(
+            "How many tokens each model reads. Here: {at}; whatever lies past a model's trained "
+            "length is extrapolation.",
+            at=at,
+        )
+        + "\n\n"
+        + terms.of("token", "trained length"),
     )
     c.selectbox(
-        "View",
+        say("View"),
         list(VIEW_NAMES),
-        format_func=VIEW_NAMES.__getitem__,
+        format_func=lambda view: say(VIEW_NAMES[view]),
         key="view",
-        help="One text shows content and position together. Over several texts content fades and "
-        "position stays: the mean is of log-attention (a geometric mean of attention); "
-        "row-centred takes from each row its own mean, which leaves preference alone.",
+        help=say(
+            "One text shows content and position together. Over several texts content fades and "
+            "position stays: the mean is of log-attention (a geometric mean of attention); "
+            "row-centred takes from each row its own mean, which leaves preference alone."
+        ),
     )
     with d:
         st.segmented_control(
-            "Maps",
+            say("Maps"),
             range(1, MOST_SIDES + 1),
             key="count",
             required=True,
-            help="How many maps stand side by side.",
+            help=say("How many maps stand side by side."),
         )
     if st.session_state.text == "pasted":
         st.text_area(
-            "Your own text",
+            say("Your own text"),
             key="paste",
             height=120,
-            placeholder="Paste a text here; it stays in this browser tab and in its address.",
-            help="Texts up to 2,000 characters travel in the address; longer ones don't.",
+            placeholder=say("Paste a text here; it stays in this browser tab and in its address."),
+            help=say("Texts up to 2,000 characters travel in the address; longer ones don't."),
         )
-    with st.expander("More settings"):
+    with st.expander(say("More settings")):
         e, f, g, h, j = st.columns(
             [1, 1.1, 1, 1.15, 1.15], gap="medium", vertical_alignment="bottom"
         )
         e.number_input(
-            "Texts in a mean",
+            say("Texts in a mean"),
             2,
             32,
             key="texts",
-            help="How many passages of the text a mean is taken over, from evenly spaced places.",
+            help=say(
+                "How many passages of the text a mean is taken over, from evenly spaced places."
+            ),
         )
         one = st.session_state.view == "one"
         f.segmented_control(
-            "Cells show",
+            say("Cells show"),
             POOLINGS,
-            format_func=POOLING_NAMES.__getitem__,
+            format_func=lambda pooling: say(POOLING_NAMES[pooling]),
             key="pooling",
             required=True,
             disabled=not one,
-            help="Where a cell holds several pairs: their mean attention, or the largest of them, "
-            "which no thin line escapes."
+            help=say(
+                "Where a cell holds several pairs: their mean attention, or the largest of them, "
+                "which no thin line escapes."
+            )
             if one
-            else "Only in the view of one text: over texts it is log-attention that is averaged, "
-            "and its mean is of all pairs.",
+            else say(
+                "Only in the view of one text: over texts it is log-attention that is averaged, "
+                "and its mean is of all pairs."
+            ),
         )
         g.checkbox(
-            "Linear colours",
+            say("Linear colours"),
             key="linear",
-            help="Colours in proportion to attention itself rather than to its logarithm.",
+            help=say("Colours in proportion to attention itself rather than to its logarithm."),
         )
         h.checkbox(
-            "Logarithmic distance",
+            say("Logarithmic distance"),
             key="x_log",
-            help="The distance axis of the curves, in powers of ten.",
+            help=say("The distance axis of the curves, in powers of ten."),
         )
         j.checkbox(
-            "Repeat short texts",
+            say("Repeat short texts"),
             key="repeat",
-            help="Fill up to the length by repeating a text that is too short for it.",
+            help=say("Fill up to the length by repeating a text that is too short for it."),
         )
 
 
@@ -166,27 +183,35 @@ def side(i: int, shipped: dict[str, Checkpoint]) -> SideState:
         place = st.session_state.get(f"{what}{i}", end // 2)
         st.session_state[f"{what}{i}"] = min(max(place, 0), end - 1)
     a, b, c = st.columns([1.4, 1, 1], gap="small")
+    # explained where it first stands, if there is room
+    first = i == 0 and st.session_state.count < MOST_SIDES
     a.selectbox(
-        "Checkpoint",
+        say("Checkpoint"),
         known,
         format_func=lambda n: lab.name(shipped[n].config.encoding, "", n),
         key=f"checkpoint{i}",
-        help="Which trained model. The shipped ones were trained on the same text in the same "
-        "order; only the position encoding differs. Your own come from the page Checkpoints.",
+        help=say(
+            "Which trained model. The shipped ones were trained on the same text in the same "
+            "order; only the position encoding differs. Your own come from the page Checkpoints."
+        )
+        if first
+        else None,
     )
     b.selectbox(
-        "Layer",
+        say("Layer"),
         range(config.layers),
         format_func=lambda n: str(n + 1),
         key=f"layer{i}",
-        help="Layers are counted from the bottom.",
+        help=say("Layers are counted from the bottom.") if first else None,
     )
     c.selectbox(
-        "Head",
+        say("Head"),
         range(config.heads),
         format_func=lambda n: str(n + 1),
         key=f"head{i}",
-        help="A head is one attention map; the wall below shows all of them.",
+        help=say("A head is one attention map; the wall below shows all of them.")
+        if first
+        else None,
     )
     return SideState(
         st.session_state[f"checkpoint{i}"],
@@ -204,4 +229,4 @@ def state(sides: list[SideState]) -> CompareState:
 def publish(state: CompareState) -> None:
     """Puts `state` into the address, and where the page finds it when one comes back to it."""
     st.session_state.compare = state
-    language.publish(state.encoded())
+    address.publish(state.encoded())

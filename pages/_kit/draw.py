@@ -13,8 +13,43 @@ import streamlit as st
 from pages._kit.session import Box
 from viz_core.figures.spec import Chart, FigureSpec, Heatmap
 from viz_core.render import canvas, palette, screen
+from viz_core.words import mark, say
 
 _FOLDER = Path(__file__).parent / "components"
+MAP_WORDS = {  # what a map's script says, with fields that it fills in
+    "query": mark("query"),
+    "key": mark("key"),
+    "trained": mark("trained length {length}"),
+    "distance": mark("distance {distance}"),
+    "ahead": mark("distance {distance} ahead"),
+    "place": mark("query {query}, key {key}"),
+    "late": mark("{place}: the key lies after the query"),
+    "outside": mark("{place}: out of this layer's window"),
+    "pair": mark("{n} pair"),
+    "pairs": mark("{n} pairs"),
+    "listed": mark("{before}, {one}"),
+    "attribution": mark("attribution"),
+    "attributed": mark("{where}: attribution {value} nats"),
+    "centred": mark("{where}: {value} nats about the row's mean"),
+    "value": mark("{where}: {of} = {value}, log₁₀ {log}"),
+    "keys": mark(
+        "{title}, {where}. Arrow keys move the crosshair and read values out; Z zooms in around "
+        "it. A box drawn with the mouse zooms in."
+    ),
+    "zoomed_keys": mark(
+        "{title}, {where}. Arrow keys move the crosshair and read values out; Z zooms in around "
+        "it, Backspace goes back. A box drawn with the mouse zooms in."
+    ),
+    "tap": mark("Tap twice to zoom in."),
+    "drag": mark("Drag a box to zoom in."),
+    "drag_further": mark("Drag a box to zoom in further; Backspace goes back."),
+    "box": mark("queries {queries}, keys {keys}: {sizes} tokens"),
+    "all_late": mark("Nothing to zoom into: every key there lies after every query."),
+    "all_outside": mark("Nothing to zoom into: no query there sees a key there."),
+    "smallest": mark("Nothing smaller to zoom into here."),
+    "whole": mark("This is the whole map."),
+    "no_crosshair": mark("Arrow keys place the crosshair; then Z zooms in around it."),
+}
 
 
 def component(name: str):
@@ -54,8 +89,11 @@ def maps(
     panels = [p for p in spec.panels if isinstance(p, Heatmap)]
     scales = dict.fromkeys(p.scale for p in panels)
     bars = [p.scale for p in panels] if len(scales) > 1 else list(scales)
-    messages = [canvas.message(p, names, dark()) for p, names in zip(panels, labels, strict=True)]
-
+    words = {name: say(message) for name, message in MAP_WORDS.items()}
+    messages = [
+        canvas.message(panel, names, dark()) | {"words": words}
+        for panel, names in zip(panels, labels, strict=True)
+    ]
     turn = f"{key}_turn"
 
     def drawn() -> None:
@@ -117,6 +155,7 @@ def wall(
         {
             "layer": p.layer,
             "head": p.head,
+            "place": say("layer {layer}, head {head}", layer=p.layer + 1, head=p.head + 1),
             "png": base64.b64encode(p.png).decode("ascii"),
             "value": p.value,
             "words": p.words,
@@ -130,6 +169,7 @@ def wall(
         "head": picked[1],
         "accent": palette.accent(encoding, dark()),
         "name": name,
+        "about": say("All heads of {name}", name=name),
         "dark": dark(),
     }
     _wall(data=data, key=key, on_picked_change=changed)
@@ -151,7 +191,7 @@ def charts(
             key=f"{key}{i}",
             theme=None,
             config={"displayModeBar": False},
-            alt=f"{panel.title}. {spec.caption}",
+            alt=say("{title}. {caption}", title=panel.title, caption=spec.caption),
         )
         if words:
             column.caption(words[i])

@@ -96,7 +96,7 @@ def _choose(shown: Shown, key: str) -> None:
     choice = export_control.chosen(key, before)
     st.session_state.export_choice = choice
     target = choice.target()
-    if wrong := export_control.complaint(target):
+    if wrong := export_control.complaint(kind, target):
         st.error(wrong)
         return
     st.caption(export_control.says(target))

@@ -11,8 +11,8 @@ from dataclasses import dataclass, fields, replace
 
 import streamlit as st
 
-from viz_core.errors import UsageError
-from viz_core.export import LONG_AGO, Export
+from viz_core.errors import AtlasError
+from viz_core.export import LONG_AGO, Export, check
 from viz_core.export.target import Target
 from viz_core.figures.spec import FigureSpec, Heatmap
 from viz_core.render import paper
@@ -160,11 +160,11 @@ def says(target: Target) -> str:
     )
 
 
-def complaint(target: Target) -> str:
-    """A sentence where there is no such paper; "" where there is."""
+def complaint(kind: str, target: Target) -> str:
+    """A sentence where there is no such paper, or no letters for it; "" where there is."""
     try:
-        target.sheet()
-    except UsageError as error:
+        check(kind, target)
+    except AtlasError as error:
         return str(error)
     return ""
 

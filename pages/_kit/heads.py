@@ -11,9 +11,10 @@ import streamlit as st
 
 from pages._kit.draw import Picture
 from viz_core.types import SINK
+from viz_core.words import mark, say
 
 
-def _per_cent(share: float) -> str:
+def per_cent(share: float) -> str:
     """Two digits or so, however small: most heads have next to no sink."""
     value = 100 * share
     if value < 0.01:
@@ -23,42 +24,54 @@ def _per_cent(share: float) -> str:
 
 @dataclass(frozen=True)
 class Order:
-    """A way to sort heads: its name, what it means, how a value is written, and words around it."""
+    """A way to sort heads: its name, what it means, how a value is written, and words around it.
+
+    Words are marked, with the fields {value} and {sink}.
+    """
 
     name: str
     meaning: str = ""
     number: Callable[[float], str] = str
-    words: str = "{}"
+    words: str = ""
 
 
 ORDERS = {  # by the keys of `Survey.statistics`, and `session.SORTS`
-    "place": Order("Layer and head"),
+    "place": Order(mark("Layer and head")),
     "reach": Order(
-        "Reach",
-        "How many of its nearest keys hold 90 % of a query's attention (the median query of the "
-        "first text).",
+        mark("Reach"),
+        mark(
+            "How many of its nearest keys hold 90 % of a query's attention (the median query of "
+            "the first text). Largest first."
+        ),
         "{:,.0f}".format,
-        "90 % of the mass within {} tokens",
+        mark("90 % of the mass within {value} tokens"),
     ),
     "ripple": Order(
-        "Ripple",
-        "How far log-attention by distance swings about its trend: root mean square, in nats.",
+        mark("Ripple"),
+        mark(
+            "How far log-attention by distance swings about its trend: root mean square, in nats. "
+            "Largest first."
+        ),
         "{:.2f}".format,
-        "swings by {} nats about its trend",
+        mark("swings by {value} nats about its trend"),
     ),
     "sink": Order(
-        "Sink",
-        f"How much of a query's attention goes to the first {SINK} keys (the median query of the "
-        "first text).",
-        _per_cent,
-        f"{{}} of the mass on the first {SINK} keys",
+        mark("Sink"),
+        mark(
+            "How much of a query's attention goes to the first {sink} keys (the median query of "
+            "the first text). Largest first."
+        ),
+        per_cent,
+        mark("{value} of the mass on the first {sink} keys"),
     ),
     "entropy": Order(
-        "Entropy",
-        "How evenly a query spreads its attention, 100 % being the same for all keys (the median "
-        "query of the first text).",
-        _per_cent,
-        "entropy {} of an even spread's",
+        mark("Entropy"),
+        mark(
+            "How evenly a query spreads its attention, 100 % being the same for all keys (the "
+            "median query of the first text). Largest first."
+        ),
+        per_cent,
+        mark("entropy {value} of an even spread's"),
     ),
 }
 
@@ -68,20 +81,20 @@ def control() -> None:
     with st.container(
         horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
     ):
-        st.subheader("All heads", anchor=False, width="content")
+        st.subheader(say("All heads"), anchor=False, width="content")
         with st.container(horizontal=True, vertical_alignment="center", width="content"):
-            st.markdown("Sorted by", width="content")
+            st.markdown(say("Sorted by"), width="content")
             st.segmented_control(
-                "Sorted by",
+                say("Sorted by"),
                 list(ORDERS),
-                format_func=lambda name: ORDERS[name].name,
+                format_func=lambda name: say(ORDERS[name].name),
                 key="sort",
                 required=True,
                 label_visibility="collapsed",
             )
     order = ORDERS[st.session_state.sort]
     if order.meaning:
-        st.caption(f"{order.meaning} Largest first.")
+        st.caption(say(order.meaning, sink=SINK))
 
 
 def pictures(
@@ -98,9 +111,9 @@ def pictures(
     out = []
     for i in np.argsort(-values.ravel(), kind="stable"):  # NaN stands last
         value = float(values.ravel()[i])
-        brief, words = "–", "no value for so short a text"
+        brief, words = "–", say("no value for so short a text")
         if np.isfinite(value):
             brief = order.number(value)
-            words = order.words.format(brief)
+            words = say(order.words, value=brief, sink=SINK)
         out.append(Picture(*places[i], images[i], brief, words))
     return out

@@ -52,7 +52,7 @@ def sorted_heads(sitters: Sequence[Sitter]) -> None:
 
 
 def _counted(name: object, row: pd.Series) -> str:
-    parts = [say("{n} {kind}", n=n, kind=say(str(kind))) for kind, n in row.items() if n]
+    parts = [say("{n} {kind}", n=row[kind], kind=say(kind)) for kind in row.index if row[kind]]
     return say("- **{name}**: {counts}.", name=name, counts=say(", ").join(parts))
 
 

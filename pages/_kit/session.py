@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from viz_core.types import Range
+from viz_core.words import say
 
 VERSION = "1"
 LONGEST_PASTE = 2000  # characters that an address can carry
@@ -45,7 +46,10 @@ class SideState:
 
 @dataclass(frozen=True)
 class CompareState:
-    """Everything that the page shows follows from this. While `linked`, all windows are one."""
+    """Everything that the page shows follows from this. While `linked`, all windows are one.
+
+    `marks`: whether maps and curves say where to look.
+    """
 
     sides: tuple[SideState, ...]
     length: int = 1024
@@ -59,6 +63,7 @@ class CompareState:
     linked: bool = True
     pooling: str = "mean"
     sort: str = "place"
+    marks: bool = False
 
     def encoded(self) -> dict[str, str]:
         """The query parameters of the address; what is at its default is left out."""
@@ -69,7 +74,7 @@ class CompareState:
         for name in ("length", "text", "view", "texts", "pooling", "sort"):
             if getattr(self, name) != getattr(plain, name):
                 out[name] = str(getattr(self, name))
-        for name in ("linear", "x_log", "repeat"):
+        for name in ("linear", "x_log", "repeat", "marks"):
             if getattr(self, name):
                 out[name] = "1"
         if not self.linked:
@@ -90,8 +95,12 @@ def decoded(query: Mapping[str, str], default: CompareState) -> tuple[CompareSta
     """
     if query.get("v", VERSION) != VERSION:
         return default, [
-            f"This address is of version {query['v'][:40]!r}, and version {VERSION} was expected; "
-            "the page shows its start instead."
+            say(
+                "This address is of version {found!r}, and version {expected} was expected; the "
+                "page shows its start instead.",
+                found=query["v"][:40],
+                expected=VERSION,
+            )
         ]
     wrong = []
 
@@ -100,8 +109,15 @@ def decoded(query: Mapping[str, str], default: CompareState) -> tuple[CompareSta
         if text.isdecimal() and low <= int(text[:9]) <= high:
             return int(text)
         wrong.append(
-            f"Expected {name} in the address to be a number from {low:,} to {high:,}; "
-            f"got {text[:40]!r}, so {otherwise:,} is shown."
+            say(
+                "Expected {name} in the address to be a number from {low:,} to {high:,}; got "
+                "{found!r}, so {otherwise:,} is shown.",
+                name=name,
+                low=low,
+                high=high,
+                found=text[:40],
+                otherwise=otherwise,
+            )
         )
         return otherwise
 
@@ -109,7 +125,14 @@ def decoded(query: Mapping[str, str], default: CompareState) -> tuple[CompareSta
         text = query.get(name, otherwise)
         if text in known:
             return text
-        wrong.append(f"Expected {name} in the address among {', '.join(known)}; got {text[:40]!r}.")
+        wrong.append(
+            say(
+                "Expected {name} in the address among {known}; got {found!r}.",
+                name=name,
+                known=", ".join(known),
+                found=text[:40],
+            )
+        )
         return otherwise
 
     def window(letter: str) -> Box | None:
@@ -117,8 +140,12 @@ def decoded(query: Mapping[str, str], default: CompareState) -> tuple[CompareSta
         box = None if text is None else _box(text)
         if text is not None and box is None:
             wrong.append(
-                f"Expected z{letter} in the address as queries.keys, such as 512-767.0-255, with "
-                f"some key not after some query; got {text[:40]!r}, so the whole map is shown."
+                say(
+                    "Expected {name} in the address as queries.keys, such as 512-767.0-255, with "
+                    "some key not after some query; got {found!r}, so the whole map is shown.",
+                    name=f"z{letter}",
+                    found=text[:40],
+                )
             )
         return box
 
@@ -134,8 +161,12 @@ def decoded(query: Mapping[str, str], default: CompareState) -> tuple[CompareSta
             sides.append(side.on(box))
         else:
             wrong.append(
-                f"Expected {letter} in the address as checkpoint.layer.head, such as rope.2.1; "
-                f"got {query[letter][:40]!r}."
+                say(
+                    "Expected {name} in the address as checkpoint.layer.head, such as rope.2.1; "
+                    "got {found!r}.",
+                    name=letter,
+                    found=query[letter][:40],
+                )
             )
     state = CompareState(
         sides=tuple(sides)
@@ -147,6 +178,7 @@ def decoded(query: Mapping[str, str], default: CompareState) -> tuple[CompareSta
         linear=query.get("linear") == "1",
         x_log=query.get("x_log") == "1",
         repeat=query.get("repeat") == "1",
+        marks=query.get("marks") == "1",
         paste=query.get("paste", "")[:LONGEST_PASTE],
         linked=linked,
         pooling=among("pooling", POOLINGS, default.pooling),

@@ -5,12 +5,15 @@ from __future__ import annotations
 import streamlit as st
 
 from pages._kit import cached
+from viz_core.words import say
 
 
 def show() -> None:
     """A line below the page, while the last result could not be stored; else nothing."""
     if cached.store().trouble:
         st.caption(
-            "This server can't store results at the moment. What you see is right; others who ask "
-            "for it may wait for it again."
+            say(
+                "This server can't store results at the moment. What you see is right; others who "
+                "ask for it may wait for it again."
+            )
         )

@@ -11,6 +11,7 @@ import streamlit as st
 
 from viz_core import catalogue, results
 from viz_core.errors import AtlasError
+from viz_core.words import say
 
 NEEDED = {  # columns without which nothing can be drawn
     "perplexity": {
@@ -38,7 +39,9 @@ def trainings() -> pd.DataFrame:
     for path, _, _ in _marks(catalogue.SHIPPED, "*/training.csv"):
         if (path.parent / "model.safetensors").is_file():  # a training that is over
             found.append(_training(path).assign(checkpoint=path.parent.name))
-    return pd.concat(found, ignore_index=True) if found else pd.DataFrame()
+    if not found:
+        return pd.DataFrame(columns=["checkpoint", "tokens", "validation_loss"])
+    return pd.concat(found, ignore_index=True)
 
 
 def _marks(folder: Path, pattern: str) -> tuple[tuple[Path, int, int], ...]:
@@ -53,8 +56,12 @@ def _read(kind: str, marks: tuple[tuple[Path, int, int], ...]) -> pd.DataFrame:
     rows = results.shipped(kind, marks[0][0].parent)
     if lost := NEEDED.get(kind, set()) - set(rows):
         raise AtlasError(
-            f"Expected the columns {', '.join(sorted(lost))} in {kind}*.csv; make the tables again "
-            "with `make results`."
+            say(
+                "Expected the columns {columns} in {kind}*.csv; make the tables again with `make "
+                "results`.",
+                columns=", ".join(sorted(lost)),
+                kind=kind,
+            )
         )
     return rows
 
@@ -65,8 +72,12 @@ def _training(path: Path) -> pd.DataFrame:
         return rows[["tokens", "validation_loss"]].dropna()
     except (OSError, ValueError, KeyError) as error:
         raise AtlasError(
-            f"Expected tokens and validation_loss in {path.parent.name}/{path.name}; it can't be "
-            f"read ({error}). Train it again with `make checkpoints`."
+            say(
+                "Expected tokens and validation_loss in {file}; it can't be read ({error}). Train "
+                "it again with `make checkpoints`.",
+                file=path.relative_to(path.parents[1]),
+                error=error,
+            )
         ) from None
 
 
@@ -79,20 +90,19 @@ def made(rows: pd.DataFrame) -> str:
     """The end of a caption: which command made the table."""
     found = commands(rows)
     if len(found) > 1:
-        return f" Made by {len(found)} commands, listed with the numbers."
-    return f" Made by `{found[0]}`." if found else ""
+        return say(" Made by {count} commands, listed with the numbers.", count=len(found))
+    return say(" Made by `{command}`.", command=found[0]) if found else ""
 
 
-def numbers(
-    rows: pd.DataFrame, key: str, title: str = "Numbers", columns: Sequence[str] = ()
-) -> None:
-    """The rows themselves, folded up, with a download and the commands that made them."""
-    with st.expander(title):
+def numbers(rows: pd.DataFrame, key: str, title: str = "", columns: Sequence[str] = ()) -> None:
+    """The rows themselves, folded up under a `title` ("Numbers", where there is none), with a
+    download and the commands that made them."""
+    with st.expander(title or say("Numbers")):
         shown = [c for c in columns or rows.columns if c in rows and c not in HIDDEN]
         shown = [c for c in shown if rows[c].notna().any() and (rows[c].astype(str) != "").any()]
         st.dataframe(rows[shown], hide_index=True, key=f"{key}_rows")
         st.download_button(
-            "Download as CSV",
+            say("Download as CSV"),
             lambda: rows.to_csv(index=False).encode(),
             file_name=f"attention-atlas-{key.replace('_', '-')}.csv",
             mime="text/csv",

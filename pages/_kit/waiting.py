@@ -8,6 +8,8 @@ from collections.abc import Callable
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from viz_core.words import say
+
 QUIET = 1.0  # seconds: work that is done sooner shows nothing
 PAUSE = 1 / 8  # seconds between two writes
 STEPS = ((20, 1), (60, 5), (600, 30))  # seconds left below which they are rounded to so many
@@ -61,7 +63,7 @@ class Waiting:
         with self._place.container(horizontal=True, vertical_alignment="center", gap="medium"):
             bar = st.container().empty()
             if self._cancel:
-                st.button("Cancel", key=self._key, on_click=self._cancel)
+                st.button(say("Cancel"), key=self._key, on_click=self._cancel)
         return bar
 
 
@@ -76,21 +78,32 @@ class Report:
         if self._waiting.due():
             rest = left(done, self._waiting.now() - self._started)
             done = min(done, 1.0)
-            self._waiting.write(done, f"Computing {self._name}: {int(100 * done)} %{rest}")
+            said = {"name": self._name, "percent": int(100 * done), "rest": rest}
+            self._waiting.write(
+                done,
+                say("Computing {name}: {percent} %, about {rest} left", **said)
+                if rest
+                else say("Computing {name}: {percent} %", **said),
+            )
 
     def stands(self, before: int) -> None:
         """The work has not begun: it stands in line, with so many before it."""
         if self._waiting.due():
-            self._waiting.write(0.0, f"Waiting to compute {self._name}: {before:,} before you")
+            words = say(
+                "Waiting to compute {name}: {before:,} before you", name=self._name, before=before
+            )
+            self._waiting.write(0.0, words)
         self._started = self._waiting.now()
 
 
 def left(done: float, seconds: float) -> str:
-    """ ", about 12 s left" after `seconds` of work for the share `done`; nothing in its first
+    """What is left, "12 s", after `seconds` of work for the share `done`; nothing in its first
     second, or while nothing is done."""
     if seconds < QUIET or done <= 0:
         return ""
     rest = seconds * (1 - done) / done
     step = next((step for end, step in STEPS if rest < end), 60)
     rest = max(step * round(rest / step), 1)
-    return f", about {f'{rest} s' if rest < 60 else f'{rest / 60:g} min'} left"
+    if rest < 60:
+        return say("{seconds} s", seconds=rest)
+    return say("{minutes:g} min", minutes=rest / 60)

@@ -13,6 +13,7 @@ import streamlit as st
 
 from pages._kit.session import MOST_SIDES, Box, CompareState, seen
 from viz_core.figures.attention_maps import ranges
+from viz_core.words import say
 
 Trail = tuple[Box, ...]
 
@@ -70,10 +71,20 @@ def fit(lengths: Sequence[int], causal: bool = True) -> list[str]:
     said = []
     for before, now, length in zip(old, trails(), lengths, strict=False):
         if before[-1:] != now[-1:]:
-            instead = f"{ranges(*now[-1])} are shown" if now else "the whole map is shown"
+            past = {"length": length, "ranges": ranges(*before[-1])}
             said.append(
-                f"The text has {length:,} tokens and {ranges(*before[-1])} reach past them, so "
-                f"{instead}."
+                say(
+                    "The text has {length:,} tokens and {ranges} reach past them, so {instead} are "
+                    "shown.",
+                    instead=ranges(*now[-1]),
+                    **past,
+                )
+                if now
+                else say(
+                    "The text has {length:,} tokens and {ranges} reach past them, so the whole map "
+                    "is shown.",
+                    **past,
+                )
             )
     return list(dict.fromkeys(said))
 
@@ -87,14 +98,20 @@ def wrong(box: Box, length: int, causal: bool = True) -> str | None:
     """A sentence if `box` can't be shown of a text of `length` tokens; `causal` as in `fit`."""
     if not all(0 <= a < b <= length for a, b in box):
         (a, b), (c, d) = box
-        return (
-            f"Expected queries and keys from 0 to {length - 1:,}, the first not above the last; "
-            f"got queries {a:,} to {b - 1:,} and keys {c:,} to {d - 1:,}; stay within the text."
+        return say(
+            "Expected queries and keys from 0 to {last:,}, the first not above the last; got "
+            "queries {a:,} to {b:,} and keys {c:,} to {d:,}; stay within the text.",
+            last=length - 1,
+            a=a,
+            b=b - 1,
+            c=c,
+            d=d - 1,
         )
     if causal and not seen(box):
-        return (
-            f"Expected some key not after some query; {ranges(*box)} hold none, so choose earlier "
-            "keys or later queries."
+        return say(
+            "Expected some key not after some query; {ranges} hold none, so choose earlier keys or "
+            "later queries.",
+            ranges=ranges(*box),
         )
     return None
 

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from pages._kit import zoom
+from pages._kit import language, terms, zoom
 from pages._kit.session import CompareState
 from viz_core.figures.attention_maps import ranges
+from viz_core.words import mark, say
 
 # Breadcrumbs are lines of small print, not rows of buttons; on a narrow page they come first.
 STYLE = """<style>
@@ -20,7 +21,12 @@ STYLE = """<style>
   .st-key-zoom_bar > :first-child { flex-basis: 100%; }
 }
 </style>"""
-ENDS = ("first_query", "last_query", "first_key", "last_key")
+ENDS = {
+    "first_query": mark("First query"),
+    "last_query": mark("Last query"),
+    "first_key": mark("First key"),
+    "last_key": mark("Last key"),
+}
 
 
 def bar(
@@ -37,15 +43,25 @@ def bar(
         else:
             _trail(0)
         with st.container(horizontal=True, vertical_alignment="center", width="content"):
+            st.toggle(
+                say("Show me where to look"),
+                key="marks",
+                help=say(
+                    "Draws fine lines on the maps and curves where the stairs, the ripples and the "
+                    "first keys are, from what was measured of each head."
+                ),
+            )
             if several:
                 st.toggle(
-                    "Zoom together",
+                    say("Zoom together"),
                     key="linked",
                     on_change=zoom.link,
-                    help="A box drawn on one map is shown in all of them. Turned on again, all "
-                    "maps look where the last box was.",
+                    help=say(
+                        "A box drawn on one map is shown in all of them. Turned on again, all maps "
+                        "look where the last box was."
+                    ),
                 )
-            with st.popover("Exact range", type="tertiary"):
+            with st.popover(say("Exact range"), type="tertiary"):
                 _exact(titles, lengths, apart, causal)
     if apart:
         for i, column in enumerate(st.columns(len(titles), gap="medium")):
@@ -55,10 +71,10 @@ def bar(
 
 def _trail(i: int, title: str = "") -> None:
     """The way from the whole map to the present window; each step but the last goes back there."""
-    names = ["Whole map", *(ranges(*box) for box in zoom.trails()[i])]
+    names = [say("Whole map"), *(ranges(*box) for box in zoom.trails()[i])]
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key=f"trail{i}"):
         if title:
-            st.markdown(f"{title}:", width="content")
+            st.markdown(say("{title}:", title=title), width="content")
         for kept, name in enumerate(names[:-1]):
             st.button(
                 f"{name} ›",
@@ -66,7 +82,7 @@ def _trail(i: int, title: str = "") -> None:
                 type="tertiary",
                 on_click=zoom.back,
                 args=(i, kept),
-                help=f"Back to this window of {title}" if title else None,
+                help=say("Back to this window of {title}", title=title) if title else None,
             )
         st.markdown(f"**{names[-1]}**", width="content")
 
@@ -75,7 +91,7 @@ def _exact(titles: Sequence[str], lengths: Sequence[int], apart: bool, causal: b
     """Four numbers and a button, for one map or for all."""
     which = 0
     if apart:
-        which = st.selectbox("Map", range(len(titles)), format_func=titles.__getitem__)
+        which = st.selectbox(say("Map"), range(len(titles)), format_func=titles.__getitem__)
     trail, length = zoom.trails()[which], lengths[which]
     box = trail[-1] if trail else zoom.whole(length)
     if st.session_state.get("typed_for") != (which, box):  # else what was typed, wrong or not
@@ -83,22 +99,26 @@ def _exact(titles: Sequence[str], lengths: Sequence[int], apart: bool, causal: b
         for name, place in zip(ENDS, (e for a, b in box for e in (a, b - 1)), strict=True):
             st.session_state[name] = place
     with st.form("exact", border=False, enter_to_submit=True):
-        for a, b in ((ENDS[0], ENDS[1]), (ENDS[2], ENDS[3])):
-            left, right = st.columns(2)
-            for column, name in ((left, a), (right, b)):
-                column.number_input(name.replace("_", " ").capitalize(), step=1, key=name)
+        columns = (*st.columns(2), *st.columns(2))
+        for column, (name, words) in zip(columns, ENDS.items(), strict=True):
+            column.number_input(say(words), step=1, key=name)
         st.form_submit_button(
-            "Show", on_click=_typed, args=(which, length, causal), width="stretch"
+            say("Show"), on_click=_typed, args=(which, length, causal), width="stretch"
         )
     if sentence := st.session_state.pop("typed_wrong", None):
         st.error(sentence)
     st.caption(
-        f"Tokens are counted from 0 to {length - 1:,}, both ends included. Up to 512 on a side are "
-        "shown one by one."
+        say(
+            "Tokens are counted from 0 to {last:,}, both ends included. Up to 512 on a side are "
+            "shown one by one.",
+            last=length - 1,
+        ),
+        help=terms.of("token", "window", "cell"),
     )
 
 
 def _typed(which: int, length: int, causal: bool) -> None:
+    language.recall()  # a callback, and sentences may follow
     a, b, c, d = (int(st.session_state[name]) for name in ENDS)
     box = (a, b + 1), (c, d + 1)
     sentence = zoom.wrong(box, length, causal)

@@ -7,7 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.figures import attribution_examples, decay_examples, paper_examples
+from tests.figures import (
+    attribution_examples,
+    decay_examples,
+    emergence_examples,
+    paper_examples,
+)
 from viz_core.figures import (
     all_figures,
     attention_maps,
@@ -107,6 +112,7 @@ def build(name: str) -> FigureSpec:
         waves = 2.0 ** -np.arange(4.0)
         return encoding_parts.build(encoding_parts.Waves(waves, waves, 12))
     examples = decay_examples.EXAMPLES | paper_examples.EXAMPLES | attribution_examples.EXAMPLES
+    examples = examples | emergence_examples.EXAMPLES
     assert name in examples, f"a new figure, {name}, needs its example here"
     return examples[name]()
 

@@ -69,8 +69,8 @@ def drawn(spec: dict, name: str) -> np.ndarray:
 
 def maps(app: AppTest) -> list[str]:
     """The titles of the maps."""
-    sent = app.get("bidi_component")
-    return [m["title"] for m in json.loads(sent[0].proto.json)["maps"]] if sent else []
+    sent = [json.loads(c.proto.json) for c in app.get("bidi_component")]
+    return [m["title"] for one in sent for m in one.get("maps", ())]
 
 
 def widget_of(app: AppTest, key: str):

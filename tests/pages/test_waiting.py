@@ -89,10 +89,10 @@ def test_who_stands_in_line_sees_their_place_and_its_time_is_not_counted_as_work
     [
         (0.5, 0.9, ""),  # too soon to tell
         (0.0, 5.0, ""),
-        (0.999, 5.0, ", about 1 s left"),
-        (0.25, 10.0, ", about 30 s left"),
-        (0.1, 10.0, ", about 1.5 min left"),
-        (0.01, 60.0, ", about 99 min left"),
+        (0.999, 5.0, "1 s"),
+        (0.25, 10.0, "30 s"),
+        (0.1, 10.0, "1.5 min"),
+        (0.01, 60.0, "99 min"),
     ],
 )
 def test_time_left_in_words(done: float, seconds: float, words: str) -> None:

@@ -7,6 +7,7 @@ from functools import cache
 
 import pytest
 
+from tests.plates import emergence_tables
 from viz_core import plates
 from viz_core.export import Export
 from viz_core.export.target import Target
@@ -26,18 +27,20 @@ Drawn = Callable[..., Export]
 
 
 @pytest.fixture(scope="session")
-def drawn(own_store: None) -> Drawn:
+def drawn(own_store: None, tmp_path_factory: pytest.TempPathFactory) -> Drawn:
     """A plate's export for a target, drawn once with options that take no time."""
+    table = emergence_tables.write(tmp_path_factory.mktemp("tables") / "emergence.csv")
+    given = GIVEN | {"emergence": {"table": str(table)}}
 
     @cache
     def plot(name: str) -> plates.Plot:
         plate = plates.get(name)
-        return plate.draw({**plate.options, **GIVEN.get(name, {})}, lambda done: None)
+        return plate.draw({**plate.options, **given.get(name, {})}, lambda done: None)
 
     def export(name: str, target: Target = Target()) -> Export:  # noqa: B008
         kept = plot(name)
         plate = plates.get(name)
         known = plates.Plate(plate.id, plate.title, plate.options, lambda options, done: kept)
-        return known.export(GIVEN.get(name, {}), target)
+        return known.export(given.get(name, {}), target)
 
     return export

@@ -17,7 +17,7 @@ from viz_core.render.venues import VENUES
 
 READY = (
     *("staircase-ripples", "extrapolation", "encoding-atlas", "training-curves", "head-wall"),
-    *("tray", "decay-grid"),
+    *("tray", "decay-grid", "emergence"),
 )
 FILLER = "Words of a paper stand above and below, as many as fill some lines of a column. " * 12
 

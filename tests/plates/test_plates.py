@@ -27,7 +27,7 @@ SHEETS = [(v.id, c) for v in VENUES.values() for c in v.columns]
 NAMES = list(plates.all_plates())
 READY = {
     *("staircase-ripples", "decay-grid", "head-wall", "extrapolation", "training-curves"),
-    *("encoding-atlas", "tray"),
+    *("encoding-atlas", "tray", "emergence"),
 }
 
 

@@ -28,6 +28,7 @@ from viz_core.errors import UsageError
 from viz_core.subject import LayerTrace
 from viz_core.trace import Trace
 from viz_core.types import Range, Window
+from viz_core.words import say
 
 __all__ = ["PIXELS", "Alone", "bound", "knobs", "make", "trained", "vectors", "window"]
 
@@ -74,7 +75,9 @@ class Alone:
     def of(self, head: int) -> str:
         """The title with the head (from 0) that is meant."""
         alike = self.law is None or len(self.law) == 1
-        return f"{self.title} · {'every head' if alike else f'head {head + 1}'}"
+        if alike:
+            return say("{title} · every head", title=self.title)
+        return say("{title} · head {head}", title=self.title, head=head + 1)
 
     def curve(self, head: int) -> Array:
         """The law of one head, [distance]."""
@@ -109,9 +112,14 @@ def make(encoding: str, given: Mapping[str, Value], geometry: Geometry, length: 
         module.r2.data.fill_(float(values["r2"]))
     if isinstance(module, Sinusoidal) and geometry.width % 2:
         raise UsageError(
-            "Expected an even model width for sinusoidal positions, which come as pairs of sine "
-            f"and cosine; got {geometry.heads} x {geometry.head_dim} = {geometry.width}, so choose "
-            "an even head width."
+            say(
+                "Expected an even model width for sinusoidal positions, which come as pairs of "
+                "sine and cosine; got {heads} x {head_dim} = {width}, so choose an even head "
+                "width.",
+                heads=geometry.heads,
+                head_dim=geometry.head_dim,
+                width=geometry.width,
+            )
         )
     return Alone(card, module, values, length)
 

@@ -34,6 +34,7 @@ def add(one: argparse.ArgumentParser) -> None:
     sheet.add_argument("--columns", type=whole(1, 2), metavar="N", help="1 (default) or 2")
     sheet.add_argument("--width", metavar="W", help="instead of a venue's: 88mm, 3.5in, 252pt")
     sheet.add_argument("--across", type=whole(1, 26), metavar="N", help="at most so many in a row")
+    sheet.add_argument("--language", metavar="G", help="of its words: en (default) or zh")
     shown(one)
 
 
@@ -56,6 +57,7 @@ def shown(one: argparse.ArgumentParser) -> None:
     what.add_argument("--length", type=whole(2), metavar="N", help="in tokens")
     what.add_argument("--text", metavar="ID", help="heldout, python-docs, prose, ...")
     what.add_argument("--texts", type=whole(1, 64), metavar="K", help="passages of the text")
+    what.add_argument("--table", metavar="F", help="of a sweep, from its --out; else shipped")
     _maps(what)
     _curves(what)
     _losses(what)
@@ -65,6 +67,9 @@ def shown(one: argparse.ArgumentParser) -> None:
 def _maps(what: argparse._ArgumentGroup) -> None:
     what.add_argument("--view", choices=("log", "centred", "probability"), help="of maps")
     what.add_argument("--pooling", choices=("mean", "max"), help="of cells, in a single text")
+    what.add_argument(
+        "--marks", choices=("yes", "no"), help="fine lines where stairs, crests and the sink are"
+    )
     what.add_argument("--map-scale", choices=("log", "linear"), help="of colours")
     for name, of in (("queries", "rows"), ("keys", "columns")):
         what.add_argument(

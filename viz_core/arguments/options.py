@@ -6,6 +6,8 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
+from viz_core.words import say
+
 
 def run(one: argparse.ArgumentParser) -> None:
     """One checkpoint, one length, one text: `map`, `decay`."""
@@ -62,10 +64,12 @@ def whole(low: int, high: int | None = None) -> Callable[[str], int]:
         except ValueError:
             number = low - 1
         if number < low or (high is not None and number > high):
-            end = "on" if high is None else f"to {high:,}"
-            raise argparse.ArgumentTypeError(
-                f"expected a whole number from {low} {end}; got {text!r}"
-            )
+            facts = {"low": low, "high": high, "text": text}
+            if high is None:
+                words = say("expected a whole number from {low} on; got {text!r}", **facts)
+            else:
+                words = say("expected a whole number from {low} to {high:,}; got {text!r}", **facts)
+            raise argparse.ArgumentTypeError(words)
         return number
 
     return whole
@@ -75,7 +79,9 @@ def span(text: str) -> tuple[int, int]:
     """Two whole numbers with a colon between."""
     first, colon, last = text.partition(":")
     if not (colon and first.isdecimal() and last.isdecimal()):
-        raise argparse.ArgumentTypeError(f"expected a range such as 1024:2048; got {text!r}")
+        raise argparse.ArgumentTypeError(
+            say("expected a range such as 1024:2048; got {text!r}", text=text)
+        )
     return int(first), int(last)
 
 
@@ -87,7 +93,11 @@ def lengths(text: str) -> list[int]:
         numbers = [0]
     if min(numbers) < 1:
         raise argparse.ArgumentTypeError(
-            f"expected whole numbers from 1 on, with commas between, as in 512,1024; got {text!r}"
+            say(
+                "expected whole numbers from 1 on, with commas between, as in 512,1024; got "
+                "{text!r}",
+                text=text,
+            )
         )
     return numbers
 
@@ -100,7 +110,10 @@ def shares(text: str) -> list[float]:
         numbers = [-1.0]
     if not all(0 <= number <= 1 for number in numbers):
         raise argparse.ArgumentTypeError(
-            f"expected numbers from 0 to 1, with commas between, as in 0.1,0.3,1; got {text!r}"
+            say(
+                "expected numbers from 0 to 1, with commas between, as in 0.1,0.3,1; got {text!r}",
+                text=text,
+            )
         )
     return numbers
 
@@ -114,5 +127,7 @@ def named(text: str) -> tuple[str, str]:
     """A name and a value with an equals sign between."""
     name, equals, value = text.partition("=")
     if not (name and equals and value):
-        raise argparse.ArgumentTypeError(f"expected NAME=VALUE, as in heads=8; got {text!r}")
+        raise argparse.ArgumentTypeError(
+            say("expected NAME=VALUE, as in heads=8; got {text!r}", text=text)
+        )
     return name, value

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import Any
 
-from viz_core import results, texts, variants
+from viz_core import encodings, results, texts, variants
 from viz_core import trace as traces
 from viz_core.attribution import heads, reach
 from viz_core.attribution.places import Array, Place, added
@@ -115,7 +115,7 @@ def _rows(
     }
     end = model.encoding.longest
     if end is not None and length > end:
-        return [about | {"note": f"undefined past {model.encoding.limit}"}]
+        return [about | {"note": encodings.ending(model.encoding)}]
     # from the front: at every length, a place within the trained length holds the same tokens
     ids = [p.ids[: length + 1] for p in passages]
     varied = variants.vary(model, options.scaling or "", length)

@@ -24,7 +24,10 @@ from viz_core.progress import within
 from viz_core.render import paper
 
 TARGET = [field.name for field in fields(Target)]  # options of what a figure is drawn for
-WHOLE = {"length": "the trained length"}  # what an option without a value stands for; else all
+WHOLE = {  # what an option without a value stands for; else all
+    "length": "the trained length",
+    "table": "the shipped one",
+}
 INSTEAD = {  # of a sheet that a tray names, what an option given now stands for
     "venue": ("columns", "width"),
     "columns": ("width",),
@@ -48,6 +51,7 @@ def run(options: argparse.Namespace) -> None:
     before = embedded.read(options.source) if options.source else None
     plate, given = _pinned(options) if options.tray else _asked(options, before)
     target = Target(**{n: given.pop(n) for n in TARGET if given[n] is not None})
+    export.check(kind, target)
     with _shared.watched("figure") as progress:
         given = {name: value for name, value in given.items() if name not in TARGET}
         one = plate.export(given, target, options.out.stem, options.dpi, progress)

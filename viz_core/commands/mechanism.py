@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm  # type: ignore[import-untyped]
 
-from viz_core import mechanism, results, texts, variants
+from viz_core import encodings, mechanism, results, texts, variants
 from viz_core import trace as traces
 from viz_core.catalogue import Checkpoint, find
 from viz_core.commands import _shared
@@ -122,7 +122,7 @@ def _rows(
     names = [*range(1, config.layers + 1), "all"]
     if end is not None and length > end:
         about |= dict.fromkeys([*MEASURES, "unseen_phases", "texts"])
-        about["note"] = f"undefined past {one.model.encoding.limit}"
+        about["note"] = encodings.ending(one.model.encoding)
         yield from ({**about, "layer": name} for name in names)
         done(length * count)
         return

@@ -18,6 +18,8 @@ from viz_core.export.provenance import PROGRAM, Provenance
 from viz_core.export.target import Target
 from viz_core.figures.spec import FigureSpec
 from viz_core.render import paper
+from viz_core.render.paper import letters
+from viz_core.words import mark, speaking
 
 LONG_AGO = (1980, 1, 1, 0, 0, 0)  # of files in a bundle, so that equal ones are equal
 
@@ -37,13 +39,14 @@ class Export:
     dpi: float = paper.DPI
 
     def files(self, kind: str) -> dict[str, bytes]:
-        """The files of one kind (KINDS) by name: one, and the images that a PGF includes.
+        """The files of one kind (KINDS) by name: one, and the images that a PGF includes; what
+        they say of their own is in the language of the target.
 
-        Raises UnknownName for another kind.
+        Raises as `check`.
         """
-        if kind not in KINDS:
-            raise UnknownName("a format", kind, list(KINDS))
-        return KINDS[kind](self)
+        check(kind, self.target)
+        with speaking(self.target.language):
+            return KINDS[kind](self)
 
     def about(self) -> paper.About:
         """What its files say of themselves."""
@@ -55,7 +58,18 @@ class Export:
         """The figure environment that includes the PDF."""
         width = self.target.sheet().width if self.target.width else None
         command = self.provenance.command
-        return latex.snippet(self.name, self.spec.caption, command, width, self.target.both)
+        about = self.name, self.spec.caption, command
+        return latex.snippet(*about, width, self.target.both, self.target.language)
+
+
+def check(kind: str, target: Target) -> None:
+    """Raises, before any work, UnknownName for a kind that is none of KINDS, AtlasError where a
+    file of that kind needs letters that this machine hasn't, and as `Target.sheet` does."""
+    if kind not in KINDS:
+        raise UnknownName(mark("a format"), kind, list(KINDS))
+    target.sheet()
+    if kind in (*paper.KINDS, "zip"):
+        letters.faces(target.language)
 
 
 def _drawn(one: Export, kinds: Sequence[str] = paper.KINDS) -> dict[str, bytes]:

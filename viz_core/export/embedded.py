@@ -18,6 +18,7 @@ from PIL import Image
 from viz_core.errors import AtlasError, UnknownName
 from viz_core.export import provenance
 from viz_core.export.provenance import LONGEST, Provenance
+from viz_core.words import mark, say
 
 LARGEST = 64 << 20  # bytes of a file that is read: a page holds plotly.js, a bundle holds a page
 _ESCAPED = re.compile(rb"\\([\\()])")
@@ -28,16 +29,20 @@ def read(path: Path) -> Provenance:
     UnknownName for another kind of file."""
     kind = path.suffix.lower().removeprefix(".")
     if kind not in FINDERS:
-        raise UnknownName("an exported file ending in one of", path.suffix, list(FINDERS))
+        raise UnknownName(mark("an exported file ending in one of"), path.suffix, list(FINDERS))
     try:
         if path.stat().st_size > LARGEST:
-            raise ValueError("it is too large")
+            raise ValueError(say("it is too large"))
         found = FINDERS[kind](path.read_bytes())
     except (OSError, ValueError, KeyError, SyntaxError, zipfile.BadZipFile) as error:
         reason = getattr(error, "strerror", None) or error
         raise AtlasError(
-            f"Expected an exported figure at {path}; it can't be read ({reason}). Take the file as "
-            "it was exported, or the .json beside it."
+            say(
+                "Expected an exported figure at {path}; it can't be read ({reason}). Take the file "
+                "as it was exported, or the .json beside it.",
+                path=path,
+                reason=reason,
+            )
         ) from None
     return provenance.parsed(found, path.name)
 
@@ -46,7 +51,7 @@ def _pdf(data: bytes) -> str:
     """The Keywords of the document's information, a literal string in brackets."""
     _, mark, rest = data.partition(b"/Keywords (")
     if not mark:
-        raise ValueError("it has no keywords")
+        raise ValueError(say("it has no keywords"))
     text = re.match(rb"(?:[^\\()]|\\[\\()])*", rest[: 2 * LONGEST], re.DOTALL)
     assert text is not None  # an empty match at least
     return _ESCAPED.sub(rb"\1", text[0]).decode("ascii", "replace")
@@ -92,7 +97,7 @@ def _between(data: bytes, first: bytes, last: bytes) -> str:
     _, mark, rest = data.partition(first)
     text, end, _ = rest.partition(last)
     if not (mark and end):
-        raise ValueError("it holds no provenance")
+        raise ValueError(say("it holds no provenance"))
     return text[: 2 * LONGEST].decode("utf-8", "replace")
 
 

@@ -10,14 +10,15 @@ from plotly.offline import get_plotlyjs
 from viz_core.figures.spec import FigureSpec, Heatmap
 from viz_core.render import palette, screen
 from viz_core.render.paper import maps
+from viz_core.words import language, say
 
 SIDE, HEIGHT = 360, 320  # pixels: of a map, and of a chart
-_STYLE = """
-body { font: 15px system-ui, sans-serif; color: #1D2129; background: #FCFCFA; margin: 2rem auto;
-  max-width: 90rem; padding: 0 1rem }
-main { display: grid; grid-template-columns: repeat(auto-fill, minmax(26rem, 1fr)); gap: 1rem }
-figcaption { max-width: 60rem; line-height: 1.5 }
-pre { white-space: pre-wrap; font-size: 12px }
+_STYLE = f"""
+body {{ font: 15px {screen.FONT}; color: #1D2129; background: #FCFCFA; margin: 2rem auto;
+  max-width: 90rem; padding: 0 1rem }}
+main {{ display: grid; grid-template-columns: repeat(auto-fill, minmax(26rem, 1fr)); gap: 1rem }}
+figcaption {{ max-width: 60rem; line-height: 1.5 }}
+pre {{ white-space: pre-wrap; font-size: 12px }}
 """
 
 
@@ -36,7 +37,7 @@ def page(spec: FigureSpec, title: str, command: str, about: str) -> str:
         )
     data = about.replace("<", "\\u003c")  # no JSON in a script can end it
     return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<!doctype html>\n<html lang="{language()}">\n<head>\n<meta charset="utf-8">\n'
         f"<title>{html.escape(title)}</title>\n<style>{_STYLE}</style>\n"
         f"<script>{get_plotlyjs()}</script>\n"
         f'<script type="application/json" id="provenance">{data}</script>\n</head>\n<body>\n'
@@ -67,7 +68,8 @@ def _map(panel: Heatmap) -> go.Figure:
                 "ticktext": [label for _, label in ticks],
                 "thickness": 12,
             },
-            hovertemplate=f"query %{{y}}, key %{{x}}<br>{panel.unit} %{{z:.4g}}<extra></extra>",
+            hovertemplate=say("query %{y}, key %{x}")
+            + f"<br>{say(panel.unit)} %{{z:.4g}}<extra></extra>",
             hoverongaps=False,
         )
     )

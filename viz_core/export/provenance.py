@@ -17,7 +17,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from viz_core import words
 from viz_core.errors import AtlasError
+from viz_core.words import say
 
 FORMAT = 1  # of the JSON: raise it where an older reader would misread a newer file
 PROGRAM = "Attention Atlas"
@@ -43,8 +45,9 @@ class Provenance:
     """What was drawn from what, and how to draw it again.
 
     `figure` and `options` name a plate and all of its options; `target` what it was drawn for
-    (venue, columns, width, across). `data`: sha256 of the figure's arrays. `facts`: how they were
-    made (length, layer, heads, estimator, normalisation, sink). `version`: of this program.
+    (venue, columns, width, across, language; without one, English). `data`: sha256 of the figure's
+    arrays. `facts`: how they were made (length, layer, heads, estimator, normalisation, sink).
+    `version`: of this program.
     """
 
     figure: str
@@ -61,10 +64,10 @@ class Provenance:
         return " ".join(["python -m viz_core figure", shlex.join(self.words())])
 
     def words(self) -> list[str]:
-        """The arguments of the command `figure`: its name, and what isn't None."""
+        """The arguments of the command `figure`: its name, and what isn't None or English."""
         found = [self.figure]
         for name, value in {**self.options, **self.target}.items():
-            if value is not None and value != []:
+            if value not in (None, []) and (name, value) != ("language", words.PLAIN):
                 shown = ",".join(map(str, value)) if isinstance(value, list) else str(value)
                 found += [f"--{name.replace('_', '-')}={shown}"]
         return found
@@ -79,10 +82,10 @@ def parsed(text: str, name: str) -> Provenance:
     """The provenance in JSON from the file called `name`. Raises AtlasError for anything else."""
     try:
         if len(text) > LONGEST:
-            raise ValueError("it is too long")
+            raise ValueError(say("it is too long"))
         found = json.loads(text)
         if found["program"] != PROGRAM or found["format"] != FORMAT:
-            raise ValueError("it is of another program or version")
+            raise ValueError(say("it is of another program or version"))
         return Provenance(
             figure=_word(found["figure"]),
             options=_facts(found["options"]),
@@ -97,8 +100,12 @@ def parsed(text: str, name: str) -> Provenance:
         )
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise AtlasError(
-            f"Expected a figure of this program with its provenance in {name}; it can't be read "
-            f"({error}). Take the file as it was exported, or the .json beside it."
+            say(
+                "Expected a figure of this program with its provenance in {name}; it can't be read "
+                "({error}). Take the file as it was exported, or the .json beside it.",
+                name=name,
+                error=error,
+            )
         ) from None
 
 
@@ -113,13 +120,13 @@ def digest(arrays: Mapping[str, npt.NDArray[Any]]) -> str:
 
 def _word(value: object) -> str:
     if not isinstance(value, str):
-        raise ValueError(f"{str(value)[:40]!r} is no text")
+        raise ValueError(say("{value!r} is no text", value=str(value)[:40]))
     return value
 
 
 def _facts(value: object) -> Facts:
     if not isinstance(value, dict):
-        raise ValueError("a table of facts is missing")
+        raise ValueError(say("a table of facts is missing"))
     return {_word(name): _fact(fact) for name, fact in value.items()}
 
 
@@ -134,4 +141,4 @@ def _plain(value: object) -> Plain:
         return value
     if isinstance(value, float) and math.isfinite(value):
         return value
-    raise ValueError(f"{str(value)[:40]!r} is no word or number")
+    raise ValueError(say("{value!r} is no word or number", value=str(value)[:40]))

@@ -9,23 +9,31 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from viz_core.figures import _marks, _words
 from viz_core.figures.spec import FigureCard, FigureSpec, Heatmap, Scale, Values
+from viz_core.signatures.landmarks import Landmarks
 from viz_core.types import SINK, Range, Window
+from viz_core.words import mark, say, sentences
 
 LN10 = math.log(10)
 NARROWEST = 0.5  # decades that a colour scale spans at least
 TICKS = 7  # at most, on the colour bar
 WHAT = {
-    "probability": "attention A",
-    "log": "geometric mean of attention A",
-    "centred": "log-attention less its row's mean",
+    "probability": mark("attention A"),
+    "log": mark("geometric mean of attention A"),
+    "centred": mark("log-attention less its row's mean"),
+}
+SHOWN = {  # the same, as the caption begins
+    "probability": mark("Attention A over {over} of {lengths} tokens"),
+    "log": mark("Geometric mean of attention A over {over} of {lengths} tokens"),
+    "centred": mark("Log-attention less its row's mean over {over} of {lengths} tokens"),
 }
 
 
 @dataclass(frozen=True)
 class Side:
     """One map of the row: a window, the head in it, the words for its heading, and the tokens of
-    the text that the window is of."""
+    the text that the window is of; with its landmarks where they are to be drawn."""
 
     window: Window
     head: int  # index within the window's heads
@@ -33,6 +41,7 @@ class Side:
     encoding: str
     trained_length: int
     length: int
+    marks: Landmarks | None = None
 
     @property
     def whole(self) -> bool:
@@ -40,9 +49,36 @@ class Side:
         return self.window.rows == self.window.columns == (0, self.length)
 
 
+def looking(side: Side) -> str:
+    """Where to look on a map with landmarks, in words; why there is nothing, where there isn't."""
+    assert side.marks is not None
+    return _marks.words(side.marks, side.window.rows, side.window.columns)
+
+
+def heading(name: str, layer: int, head: int) -> str:
+    """What a head's panel is called; `layer` and `head` from 1. It is taken apart at its commas
+    where panels stand as a table, so that each part is said once."""
+    return say(
+        "{name}, head {head}",
+        name=say("{name}, layer {layer}", name=name, layer=layer),
+        head=head,
+    )
+
+
 def ranges(rows: Range, columns: Range) -> str:
     """ "queries 512–767, keys 0–255": both ends are in it."""
-    return f"{_range('quer', 'y', 'ies', rows)}, {_range('key', '', 's', columns)}"
+    (top, bottom), (left, right) = ((first, last - 1) for first, last in (rows, columns))
+    down = (
+        say("query {query:,}", query=top)
+        if top == bottom
+        else say("queries {first:,}–{last:,}", first=top, last=bottom)
+    )
+    across = (
+        say("key {key:,}", key=left)
+        if left == right
+        else say("keys {first:,}–{last:,}", first=left, last=right)
+    )
+    return say("{queries}, {keys}", queries=down, keys=across)
 
 
 def build(sides: Sequence[Side], linear: bool = False) -> FigureSpec:
@@ -54,9 +90,9 @@ def build(sides: Sequence[Side], linear: bool = False) -> FigureSpec:
     """
     windows = [s.window for s in sides]
     kind, pooling = windows[0].kind, windows[0].pooling
-    what = WHAT[kind]
+    what = say(WHAT[kind])
     if kind == "probability" and pooling == "max" and any(w.cell > 1 for w in windows):
-        what = f"largest {what} of a cell"
+        what = say("largest attention A of a cell")
     values = [_shown(s.window.value[s.head], kind, linear) for s in sides]
     scale = _scale(values, windows, kind, linear, what)
     unit = "nats" if kind == "centred" else "A" if linear else "log10 A"
@@ -72,58 +108,63 @@ def build(sides: Sequence[Side], linear: bool = False) -> FigureSpec:
             unit=unit,
             scale=scale,
             mark=s.trained_length,
-            where=f"{_place(s)}, {_cells(s.window)}",
+            where=_words.where(_place(s), s.window.cell),
             of=_name(s.window),
+            guides=_marks.guides(s.marks, s.window.rows, s.window.columns) if s.marks else (),
         )
         for s, v in zip(sides, values, strict=True)
     )
-    over = "one text" if windows[0].texts == 1 else f"{windows[0].texts} texts"
-    lengths = " and ".join(f"{n:,}" for n in dict.fromkeys(s.length for s in sides))
+    lengths = _words.joined([f"{n:,}" for n in dict.fromkeys(s.length for s in sides)])
+    over = say(SHOWN[kind], over=_words.over(windows[0].texts), lengths=lengths)
     shown = list(dict.fromkeys(_shown_part(s) for s in sides))
-    caption = (
-        f"{WHAT[kind][0].upper()}{WHAT[kind][1:]} over {over} of {lengths} tokens: "
-        f"{'from left to right ' if len(shown) > 1 else ''}{'; '.join(shown)}; queries down, keys "
-        "across."
+    parts = _words.rowed(shown)
+    if len(shown) > 1:
+        first = say(
+            "{over}: from left to right {parts}; queries down, keys across.", over=over, parts=parts
+        )
+    else:
+        first = say("{over}: {parts}; queries down, keys across.", over=over, parts=parts)
+    caption = sentences(
+        first,
+        say("One colour scale for all maps.") if len(sides) > 1 else "",
+        say("The limits of the colour scale leave out the first {sink} keys (the sink).", sink=SINK)
+        if any(w.columns[0] < SINK for w in windows)
+        else "",
+        _marks.legend((s.marks for s in sides if s.marks), (w.columns for w in windows)),
     )
-    if len(sides) > 1:
-        caption += " One colour scale for all maps."
-    if any(w.columns[0] < SINK for w in windows):
-        caption += f" The limits of the colour scale leave out the first {SINK} keys (the sink)."
-    alt = "Attention maps: " + "; ".join(s.title for s in sides) + ". " + caption
-    return FigureSpec(panels, caption, alt)
+    titles = _words.rowed(s.title for s in sides)
+    alt = say("Attention maps: {titles}.", titles=titles)
+    return FigureSpec(panels, caption, sentences(alt, caption))
 
 
 def _place(side: Side) -> str:
     w = side.window
-    return f"all {side.length:,} tokens" if side.whole else ranges(w.rows, w.columns)
+    if side.whole:
+        return say("all {length:,} tokens", length=side.length)
+    return ranges(w.rows, w.columns)
 
 
 def _shown_part(side: Side) -> str:
     """What the caption says of one map's window."""
     w = side.window
-    place = "all of it" if side.whole else ranges(w.rows, w.columns)
-    largest = w.kind == "probability" and w.pooling == "max"
-    each = f", each the {'largest' if largest else 'mean'} of its pairs" if w.cell > 1 else ""
-    return f"{place}, in {_cells(w)}{each}"
-
-
-def _range(stem: str, one: str, many: str, span: Range) -> str:
-    first, last = span[0], span[1] - 1
-    return f"{stem}{one} {first:,}" if first == last else f"{stem}{many} {first:,}–{last:,}"
-
-
-def _cells(window: Window) -> str:
-    n = window.cell
-    return "single tokens" if n == 1 else f"cells of {n} × {n} tokens"
+    about = {
+        "place": say("all of it") if side.whole else ranges(w.rows, w.columns),
+        "cells": _words.cells(w.cell),
+    }
+    if w.cell == 1:
+        return say("{place}, in {cells}", **about)
+    if w.kind == "probability" and w.pooling == "max":
+        return say("{place}, in {cells}, each the largest of its pairs", **about)
+    return say("{place}, in {cells}, each the mean of its pairs", **about)
 
 
 def _name(window: Window) -> str:
     """What a cell's A is called."""
     if window.kind == "log":
-        return "geometric mean of A"
+        return say("geometric mean of A")
     if window.cell == 1:
         return "A"
-    return "largest A" if window.pooling == "max" else "mean A"
+    return say("largest A") if window.pooling == "max" else say("mean A")
 
 
 def _shown(value: Values, kind: str, linear: bool) -> Values:
@@ -144,7 +185,8 @@ def _scale(
     if kind == "centred":
         top = max(1.0, float(min(np.quantile(np.abs(seen), 0.98), 12.0)))
         ends = (-top, 0.0, top)
-        return Scale("balance", -top, top, f"{what} (nats)", _ticks(ends, "{:+.1f}"))
+        label = say("{what} (nats)", what=what)
+        return Scale("balance", -top, top, label, _ticks(ends, "{:+.1f}"))
     if linear:
         top = float(np.quantile(seen, 0.995))
         return Scale("cividis", 0.0, top, what, _ticks((0.0, top / 2, top), "{:.3g}"))
@@ -178,4 +220,4 @@ def _ticks(values: Sequence[float], form: str) -> tuple[tuple[float, str], ...]:
     return tuple((v, form.format(v)) for v in values)
 
 
-FIGURE = FigureCard("attention-maps", "Attention maps side by side", "maps", build)
+FIGURE = FigureCard("attention-maps", mark("Attention maps side by side"), "maps", build)

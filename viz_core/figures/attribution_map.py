@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from viz_core.figures import attention_maps
+from viz_core.figures import _words, attention_maps
 from viz_core.figures.spec import FigureCard, FigureSpec, Heatmap, Scale, Values
+from viz_core.words import mark, say, sentences
 
 SHARE = 0.99  # of the attributions that are not 0: the scale's ends leave out the others
 FINEST = 512  # cells on a side, at most
@@ -26,7 +27,7 @@ def build(
     cell = -(-size // FINEST)
     value, count = pooled(np.asarray(attribution, np.float64), cell)
     right = Heatmap(
-        title=f"{attention.title}: attribution",
+        title=say("{title}: attribution", title=attention.title),
         accent=attention.encoding,
         value=np.where(count > 0, value, np.nan).astype(np.float32),
         count=count,
@@ -36,18 +37,29 @@ def build(
         unit="nats",
         scale=_scale(value),
         mark=attention.trained_length,
-        where=f"all {size:,} tokens, "
-        + (f"cells of {cell} × {cell} tokens" if cell > 1 else "single tokens"),
-        of="attribution",
+        where=_words.where(say("all {length:,} tokens", length=size), cell),
+        of=say("attribution"),
     )
-    caption = (
-        f"{left.caption} Right: what that attention adds to {target}, by integrated gradients on "
-        "the head's pattern: one text, no mean over texts"
-        f"{', each cell the sum of its pairs' if cell > 1 else ''}; the scale's ends hold "
-        f"{SHARE:.0%} of what is not 0. Below 0 attention works against it."
+    said = (
+        say(
+            "Right: what that attention adds to {target}, by integrated gradients on the head's "
+            "pattern: one text, no mean over texts, each cell the sum of its pairs; the scale's "
+            "ends hold {share:.0%} of what is not 0. Below 0 attention works against it.",
+            target=target,
+            share=SHARE,
+        )
+        if cell > 1
+        else say(
+            "Right: what that attention adds to {target}, by integrated gradients on the head's "
+            "pattern: one text, no mean over texts; the scale's ends hold {share:.0%} of what is "
+            "not 0. Below 0 attention works against it.",
+            target=target,
+            share=SHARE,
+        )
     )
-    alt = f"Attention and its attribution: {attention.title}. {caption}"
-    return FigureSpec((shown, right), caption, alt)
+    caption = sentences(left.caption, said)
+    alt = say("Attention and its attribution: {title}.", title=attention.title)
+    return FigureSpec((shown, right), caption, sentences(alt, caption))
 
 
 def pooled(
@@ -65,7 +77,7 @@ def _scale(value: npt.NDArray[np.float64]) -> Scale:
     seen = np.abs(value[value != 0])
     top = float(np.quantile(seen, SHARE)) if len(seen) else 1.0
     ticks = tuple((v, f"{v:+.2g}".replace("-", "−") if v else "0") for v in (-top, 0.0, top))
-    return Scale("balance", -top, top, "attribution (nats)", ticks)
+    return Scale("balance", -top, top, say("attribution (nats)"), ticks)
 
 
-FIGURE = FigureCard("attribution-map", "Attention and what of it is used", "maps", build)
+FIGURE = FigureCard("attribution-map", mark("Attention and what of it is used"), "maps", build)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from viz_core.figures import _axes, _words
 from viz_core.figures.spec import Axis, Band, Chart, FigureCard, FigureSpec, Line
+from viz_core.words import mark, say, sentences
 
 APART = 1.3  # factor between edges that are labelled, at least
 
@@ -41,14 +42,17 @@ def build(sides: Sequence[Side], head: str) -> FigureSpec:
     """One panel per checkpoint, each on its own scale of nats; `head` names the head in words."""
     panels = tuple(_panel(s) for s in sides)
     over = _words.texts(sides[0].texts, sides[0].length)
-    caption = (
-        f"Log-attention by distance of {head}, row fixed effects, over {over}, around the "
+    caption = say(
+        "Log-attention by distance of {head}, row fixed effects, over {over}, around the "
         "distances where T5's buckets begin (dotted); each panel on its own scale. Bands: two "
         "standard errors by text; dashed: the encoding's own law. Score 1: all rises and falls "
         "near the edges are at them; 0: no more than elsewhere. p: how often edges at random "
-        "places nearby score as high."
+        "places nearby score as high.",
+        head=head,
+        over=over,
     )
-    return FigureSpec(panels, caption, f"Steps: {', '.join(s.name for s in sides)}. {caption}")
+    alt = say("Steps: {names}.", names=_words.listed(s.name for s in sides))
+    return FigureSpec(panels, caption, sentences(alt, caption))
 
 
 def _panel(side: Side) -> Chart:
@@ -69,30 +73,31 @@ def _panel(side: Side) -> Chart:
             curve,
             side.accent,
             strong=True,
-            band=Band(curve - width, curve + width, "two standard errors"),
+            band=Band(curve - width, curve + width, say("two standard errors")),
         )
     ]
     if np.isfinite(law).all():
-        lines.append(Line(f"{side.name}, law", x, law + (curve - law).mean(), "ink", dash="dash"))
+        name = say("{name}, law", name=side.name)
+        lines.append(Line(name, x, law + (curve - law).mean(), "ink", dash="dash"))
     found = (
-        "no edge has room"
+        say("no edge has room")
         if math.isnan(side.score)
-        else f"score {side.score:z.2f} (p {side.p:.3f})".replace("-", "−")
+        else say("score {score:z.2f} (p {p:.3f})", score=side.score, p=side.p).replace("-", "−")
     )
     return Chart(
         title=f"{side.name} · {found}",
         accent=side.accent,
         lines=tuple(lines),
         x=Axis(
-            "distance (tokens, log scale)",
+            say("distance (tokens, log scale)"),
             (float(d[0]), float(last)),
             True,
             tuple(tick for tick in _words.spaced(marked, APART) if tick[1]),
         ),
-        y=_axes.values([line.y for line in lines], "nats, up to a constant", False),
+        y=_axes.values([line.y for line in lines], say("nats, up to a constant"), False),
         marks=tuple((float(edge), "") for edge in marked),
-        read="distance {x:,.0f}\n{y:.3f} nats",
+        read=say("distance {x:,.0f}\n{y:.3f} nats"),
     )
 
 
-FIGURE = FigureCard("bucket-edges", "Steps at the edges of buckets", "curves", build)
+FIGURE = FigureCard("bucket-edges", mark("Steps at the edges of buckets"), "curves", build)

@@ -8,10 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from viz_core.figures import _marks, _words
 from viz_core.figures.spec import Axis, Band, Chart, FigureCard, FigureSpec, Line
+from viz_core.signatures.landmarks import Landmarks
 from viz_core.types import Curve
+from viz_core.words import mark, say, sentences
 
-BEFORE, AFTER = "keys before", "keys after"
+BEFORE, AFTER = mark("keys before"), mark("keys after")
 DEEPEST = 16.0  # nats below the top: a weight of 1e-7; steep heads run on to hundreds
 
 Array = npt.NDArray[np.float64]
@@ -21,7 +24,8 @@ Array = npt.NDArray[np.float64]
 class Side:
     """One panel: the curves of a layer's heads, their law (None, or NaN for a head that has none:
     not drawn), and the head that is in focus; of the others those that are `shown` (from 0), None
-    for all. A trained length of 0 is unknown."""
+    for all. A trained length of 0 is unknown. `marks`: of the head in focus, where they are drawn.
+    """
 
     curve: Curve
     law: Array | None
@@ -30,6 +34,7 @@ class Side:
     encoding: str
     trained_length: int
     shown: tuple[int, ...] | None = None
+    marks: Landmarks | None = None
 
 
 def build(sides: Sequence[Side], x_log: bool = False) -> FigureSpec:
@@ -53,7 +58,7 @@ def build(sides: Sequence[Side], x_log: bool = False) -> FigureSpec:
         for h in order:
             shade = h / max(heads - 1, 1)
             strong = h == side.focus
-            name = f"head {h + 1}"
+            name = say("head {head}", head=h + 1)
             lines.append(
                 Line(
                     name,
@@ -63,22 +68,22 @@ def build(sides: Sequence[Side], x_log: bool = False) -> FigureSpec:
                     None if strong else shade,
                     strong=strong,
                     band=_band(side, curves, h, start) if strong else None,
-                    label=BEFORE if strong and ahead is not None else "",
+                    label=say(BEFORE) if strong and ahead is not None else "",
                 )
             )
             if strong and ahead is not None:
-                y = ahead[h, start:]
-                lines.append(Line(name, x, y, side.encoding, dash="dot", strong=True, label=AFTER))
+                y, after = ahead[h, start:], say(AFTER)
+                lines.append(Line(name, x, y, side.encoding, dash="dot", strong=True, label=after))
             if laws is not None and np.isfinite(laws[h]).all():
                 lines.append(
                     Line(
-                        f"{name}, law",
+                        say("{name}, law", name=name),
                         x,
                         laws[h, start:],
                         "ink",
                         dash="dash",
                         strong=strong,
-                        group="" if strong else "laws of the other heads",
+                        group="" if strong else say("laws of the other heads"),
                     )
                 )
         panels.append(
@@ -86,27 +91,29 @@ def build(sides: Sequence[Side], x_log: bool = False) -> FigureSpec:
                 title=side.title,
                 accent=side.encoding,
                 lines=tuple(lines),
-                x=Axis("distance between query and key (tokens)", (max(start, 0), longest), x_log),
-                y=Axis("log-attention (nats, up to a constant)", (low, high)),
-                marks=((side.trained_length, f"trained length {side.trained_length:,}"),)
-                if side.trained_length
-                else (),
-                read="distance {x:,.0f}\n{y:.2f} nats",
+                x=Axis(say("distance between query and key (tokens)"), (start, longest), x_log),
+                y=Axis(say("log-attention (nats, up to a constant)"), (low, high)),
+                marks=_places(side, longest, x_log),
+                read=say("distance {x:,.0f}\n{y:.2f} nats"),
             )
         )
     c = sides[0].curve
-    over = "one text" if c.texts == 1 else f"{c.texts} texts"
-    caption = (
-        f"Log-attention by distance with row fixed effects (rows of the map are compared with "
-        f"themselves only), over {over}; the first {c.sink} keys left out; at least "
-        f"{int(c.pairs.min()):,} pairs behind each point."
+    caption = sentences(
+        say(
+            "Log-attention by distance with row fixed effects (rows of the map are compared with "
+            "themselves only), over {over}; the first {sink} keys left out; at least {pairs:,} "
+            "pairs behind each point.",
+            over=_words.over(c.texts),
+            sink=c.sink,
+            pairs=int(c.pairs.min()),
+        ),
+        say("Dashed: the encoding's own law.") if any(s.law is not None for s in sides) else "",
+        say("Dotted: keys after the query, of the head in focus.")
+        if any(s.curve.ahead is not None for s in sides)
+        else "",
     )
-    if any(s.law is not None for s in sides):
-        caption += " Dashed: the encoding's own law."
-    if any(s.curve.ahead is not None for s in sides):
-        caption += f" Dotted: {AFTER} the query, of the head in focus."
-    alt = "Decay curves: " + "; ".join(s.title for s in sides) + ". " + caption
-    return FigureSpec(tuple(panels), caption, alt)
+    alt = say("Decay curves: {titles}.", titles=_words.rowed(s.title for s in sides))
+    return FigureSpec(tuple(panels), caption, sentences(alt, caption))
 
 
 def _band(side: Side, curves: Array, head: int, start: int) -> Band | None:
@@ -114,7 +121,14 @@ def _band(side: Side, curves: Array, head: int, start: int) -> Band | None:
     if side.curve.texts < 2:
         return None
     y, width = curves[head, start:], 2 * side.curve.error[head, start:]
-    return Band(y - width, y + width, "two standard errors")
+    return Band(y - width, y + width, say("two standard errors"))
+
+
+def _places(side: Side, longest: int, log: bool) -> _marks.Places:
+    """The trained length, where it is known, and the landmarks."""
+    length = side.trained_length
+    found = (_words.trained(length),) if length else ()
+    return found + (_marks.places(side.marks, longest, length, log) if side.marks else ())
 
 
 def _placed(side: Side) -> tuple[Array, Array | None, Array | None]:
@@ -129,4 +143,4 @@ def _placed(side: Side) -> tuple[Array, Array | None, Array | None]:
     return curve.value - top, law, ahead
 
 
-FIGURE = FigureCard("decay-curves", "Log-attention by distance", "curves", build)
+FIGURE = FigureCard("decay-curves", mark("Log-attention by distance"), "curves", build)

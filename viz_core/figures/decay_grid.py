@@ -8,7 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from viz_core.figures import _words
 from viz_core.figures.spec import Axis, Chart, FigureCard, FigureSpec, Line
+from viz_core.words import mark, say, sentences
 
 DEEPEST = 12.0  # nats below the start: a weight of 6e-6; steep heads run on to hundreds
 
@@ -41,39 +43,54 @@ def build(sides: Sequence[Side]) -> FigureSpec:
     far = [c[..., 1:] for c, _ in placed]
     high = float(np.ceil(max(np.quantile(c, 0.999) for c in far) + 0.5))
     low = max(float(np.floor(min(c.min() for c in far))), -DEEPEST)
-    x = Axis("distance between query and key (tokens)", (0.0, float(max(s.length for s in sides))))
-    y = Axis("log-attention (nats, up to a constant)", (low, high))
+    longest = float(max(s.length for s in sides))
+    x = Axis(say("distance between query and key (tokens)"), (0.0, longest))
+    y = Axis(say("log-attention (nats, up to a constant)"), (low, high))
     panels = tuple(
         Chart(
-            title=f"{side.name}, layer {layer}",
+            title=say("{name}, layer {layer}", name=side.name, layer=layer),
             accent=side.encoding,
             lines=tuple(_lines(side, curves[i], laws[i])),
             x=x,
             y=y,
-            read="distance {x:,.0f}\n{y:.2f} nats",
+            read=say("distance {x:,.0f}\n{y:.2f} nats"),
         )
         for side, (curves, laws) in zip(sides, placed, strict=True)
         for i, layer in enumerate(side.layers)
     )
     one = sides[0]
     lawless = [s.name for s in sides if not np.isfinite(s.law).any()]
-    caption = (
-        f"Log-attention by distance with row fixed effects, all heads of each layer (paler from "
-        f"the first head to the last), over {one.texts} texts of {one.length:,} tokens; the first "
-        f"{one.sink} keys left out. Dashed: the encoding's own law, each curve shifted so that it "
-        f"starts at 0{'; ' + _listed(lawless) + ' without one' if lawless else ''}."
+    dashed = (
+        say(
+            "Dashed: the encoding's own law, each curve shifted so that it starts at 0; {names} "
+            "without one.",
+            names=_words.joined(lawless),
+        )
+        if lawless
+        else say("Dashed: the encoding's own law, each curve shifted so that it starts at 0.")
     )
-    alt = "Decay curves by layer: " + "; ".join(s.name for s in sides) + ". " + caption
-    return FigureSpec(panels, caption, alt)
+    caption = sentences(
+        say(
+            "Log-attention by distance with row fixed effects, all heads of each layer (paler from "
+            "the first head to the last), over {over}; the first {sink} keys left out.",
+            over=_words.texts(one.texts, one.length),
+            sink=one.sink,
+        ),
+        dashed,
+    )
+    alt = say("Decay curves by layer: {names}.", names=_words.rowed(s.name for s in sides))
+    return FigureSpec(panels, caption, sentences(alt, caption))
 
 
 def _lines(side: Side, curves: Array, laws: Array) -> list[Line]:
     """One layer's heads, and over them the laws of those that have one."""
     d = np.arange(curves.shape[1], dtype=np.float64)
     last = max(len(curves) - 1, 1)
-    lines = [Line(f"head {h + 1}", d, row, side.encoding, h / last) for h, row in enumerate(curves)]
+    names = [say("head {head}", head=h + 1) for h in range(len(curves))]
+    lines = [Line(names[h], d, row, side.encoding, h / last) for h, row in enumerate(curves)]
+    group = say("law")
     lines += [
-        Line(f"head {h + 1}, law", d, row, "ink", dash="dash", group="law")
+        Line(say("{name}, law", name=names[h]), d, row, "ink", dash="dash", group=group)
         for h, row in enumerate(laws)
         if np.isfinite(row).any()
     ]
@@ -88,8 +105,6 @@ def _placed(side: Side) -> tuple[Array, Array]:
     return side.curve - start, np.where(known, side.law + gap - start, np.nan)
 
 
-def _listed(words: Sequence[str]) -> str:
-    return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else words[0]
-
-
-FIGURE = FigureCard("decay-grid", "Decay of every head, by encoding and layer", "curves", build)
+FIGURE = FigureCard(
+    "decay-grid", mark("Decay of every head, by encoding and layer"), "curves", build
+)

@@ -21,6 +21,7 @@ from viz_core.figures.spec import (
     Scale,
 )
 from viz_core.types import Curve, Window
+from viz_core.words import mark, say, sentences
 
 LEAST, MOST = 0.5, 12.0  # nats that the colour scale reaches at least and at most, each way
 
@@ -50,9 +51,9 @@ def build(before: Side, after: Side, trained: int, length: int, what: str) -> Fi
     a, b = (w.value[s.head] for w, s in zip(windows, (before, after), strict=True))
     nats = (b - a).astype(np.float64)
     w = after.window
-    places = f"cells of {w.cell} × {w.cell} tokens" if w.cell > 1 else "single tokens"
+    pair = {"after": after.name, "before": before.name}
     difference = Heatmap(
-        title=f"{after.name} less {before.name}",
+        title=say("{after} less {before}", **pair),
         accent=after.accent,
         value=nats / LN10,
         count=w.count,
@@ -62,18 +63,22 @@ def build(before: Side, after: Side, trained: int, length: int, what: str) -> Fi
         unit="log10 A",
         scale=_scale(nats),
         mark=trained,
-        where=f"{what}, {places}",
-        of=f"A over that of {before.name}",
+        where=_words.where(what, w.cell),
+        of=say("A over that of {name}", name=before.name),
     )
-    over = _words.texts(w.texts, length)
-    caption = (
-        f"{after.name} less {before.name}, the same weights, {what}: mean log-attention over "
-        f"{over}, in {places}; above 0 attention is more. Curves: row fixed effects, the first "
-        f"{after.curve.sink} keys left out, each up to a constant (here its mean is 0); bands: two "
-        "standard errors by text."
+    caption = say(
+        "{after} less {before}, the same weights, {head}: mean log-attention over {over}, in "
+        "{cells}; above 0 attention is more. Curves: row fixed effects, the first {sink} keys left "
+        "out, each up to a constant (here its mean is 0); bands: two standard errors by text.",
+        **pair,
+        head=what,
+        over=_words.texts(w.texts, length),
+        cells=_words.cells(w.cell),
+        sink=after.curve.sink,
     )
     panels = (difference, _curves(before, after, trained), _gap(before, after, trained))
-    return FigureSpec(panels, caption, f"Difference map and curves. {caption}")
+    alt = sentences(say("Difference map and curves."), caption)
+    return FigureSpec(panels, caption, alt)
 
 
 def _scale(nats: Array) -> Scale:
@@ -83,7 +88,8 @@ def _scale(nats: Array) -> Scale:
     top = min(max(math.ceil(10 * top) / 10, LEAST), MOST)
     nats_at = (-top, -top / 2, 0.0, top / 2, top)
     ticks = tuple((v / LN10, f"{v:+.2g}".replace("-", "−") if v else "0") for v in nats_at)
-    return Scale("balance", -top / LN10, top / LN10, "difference of log-attention (nats)", ticks)
+    label = say("difference of log-attention (nats)")
+    return Scale("balance", -top / LN10, top / LN10, label, ticks)
 
 
 def _level(curve: Curve, head: int) -> Array:
@@ -97,7 +103,7 @@ def _curves(before: Side, after: Side, trained: int) -> Chart:
     for side, accent in ((before, "ink"), (after, after.accent)):
         y, width = _level(side.curve, side.head), 2 * side.curve.error[side.head]
         known = np.isfinite(width).any()
-        band = Band(y - width, y + width, "two standard errors") if known else None
+        band = Band(y - width, y + width, say("two standard errors")) if known else None
         x = np.arange(len(y), dtype=np.float64)
         lines.append(
             Line(side.name, x, y, accent, strong=accent != "ink", band=band, label=side.name)
@@ -106,30 +112,29 @@ def _curves(before: Side, after: Side, trained: int) -> Chart:
     low, high = np.quantile(every, (0.002, 0.998))
     pad = 0.08 * max(high - low, 0.1)
     return Chart(
-        title="Both curves",
+        title=say("Both curves"),
         accent="ink",
         lines=tuple(lines),
-        x=Axis("distance (tokens)", (0, len(lines[0].x))),
-        y=Axis("nats about the mean", (float(low - pad), float(high + pad))),
-        marks=((float(trained), "trained length"),),
-        read="distance {x:,.0f}\n{y:.2f} nats",
+        x=Axis(say("distance (tokens)"), (0, len(lines[0].x))),
+        y=Axis(say("nats about the mean"), (float(low - pad), float(high + pad))),
+        marks=((float(trained), say("trained length")),),
+        read=say("distance {x:,.0f}\n{y:.2f} nats"),
     )
 
 
 def _gap(before: Side, after: Side, trained: int) -> Chart:
     y = _level(after.curve, after.head) - _level(before.curve, before.head)
+    x = np.arange(len(y), dtype=np.float64)
     return Chart(
-        title="Their difference",
+        title=say("Their difference"),
         accent="ink",
-        lines=(
-            Line("difference", np.arange(len(y), dtype=np.float64), y, after.accent, strong=True),
-        ),
-        x=Axis("distance (tokens)", (0, len(y))),
-        y=_axes.values([y[1:]], "nats", False, (0.0,)),
+        lines=(Line(say("difference"), x, y, after.accent, strong=True),),
+        x=Axis(say("distance (tokens)"), (0, len(y))),
+        y=_axes.values([y[1:]], say("nats"), False, (0.0,)),
         marks=((float(trained), ""),),
         levels=((0.0, ""),),
-        read="distance {x:,.0f}\n{y:+.2f} nats",
+        read=say("distance {x:,.0f}\n{y:+.2f} nats"),
     )
 
 
-FIGURE = FigureCard("difference", "The same head under another setting", "maps", build)
+FIGURE = FigureCard("difference", mark("The same head under another setting"), "maps", build)

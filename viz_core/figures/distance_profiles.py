@@ -8,10 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from viz_core.figures import _axes
+from viz_core.figures import _axes, _words
 from viz_core.figures.spec import Axis, Chart, FigureCard, FigureSpec, Line
+from viz_core.words import mark, say, sentences
 
 MOST = 6  # labels on the axis: a narrow page has room for no more
+NAMES = {  # of the three profiles, and their labels
+    "attention": (mark("attention"), mark("attention")),
+    "attribution": (mark("attribution"), mark("attribution")),
+    "even": (mark("uniform attention"), mark("uniform")),
+}
 
 Array = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -37,15 +43,16 @@ def build(sides: Sequence[Side], target: str) -> FigureSpec:
     `target` says in words what the attribution is to. Stretches double: 0, 1, 2 to 3, 4 to 7 ...
     """
     panels = tuple(chart for s in sides for chart in (_stretches(s), _within(s)))
-    caption = (
-        f"Attention and its attribution by distance: {target}. One text, no mean over texts. "
+    caption = say(
+        "Attention and its attribution by distance: {target}. One text, no mean over texts. "
         "Attention: a stretch's share of what all queries up to the last one explained attend to. "
         "Attribution: its share of the absolute attributions of all distances; below 0 that "
         "attention works against what is explained. Dashed: attention that prefers nothing. Right: "
-        "the share up to a distance, attributions by their absolute values."
+        "the share up to a distance, attributions by their absolute values.",
+        target=target,
     )
-    alt = f"Distance profiles: {'; '.join(s.title for s in sides)}. {caption}"
-    return FigureSpec(panels, caption, alt)
+    alt = say("Distance profiles: {titles}.", titles=_words.rowed(s.title for s in sides))
+    return FigureSpec(panels, caption, sentences(alt, caption))
 
 
 def even(count: int) -> Array:
@@ -61,29 +68,28 @@ def stretches(count: int) -> Integers:
 
 
 def _shares(side: Side) -> dict[str, Array]:
-    """The three profiles by name, each [distance], as shares of their absolute sums."""
+    """The three profiles (NAMES), each [distance], as shares of their absolute sums."""
     profiles = {
         "attention": side.attention,
         "attribution": side.attribution,
-        "uniform attention": even(len(side.attention)),
+        "even": even(len(side.attention)),
     }
-    return {name: v / max(float(np.abs(v).sum()), 1e-12) for name, v in profiles.items()}
+    return {which: v / max(float(np.abs(v).sum()), 1e-12) for which, v in profiles.items()}
 
 
 def _lines(
     side: Side, values: dict[str, Array], x: Array, notes: tuple[str, ...]
 ) -> tuple[Line, ...]:
-    accents = {"attention": "ink", "attribution": side.accent, "uniform attention": "ink"}
     return tuple(
         Line(
-            *(name, x, y, accents[name]),
-            dash="dash" if name == "uniform attention" else "solid",
-            strong=name == "attribution",
-            markers=name != "uniform attention" and len(notes) > 0,
-            label="uniform" if name == "uniform attention" else name,
+            *(say(NAMES[which][0]), x, y, side.accent if which == "attribution" else "ink"),
+            dash="dash" if which == "even" else "solid",
+            strong=which == "attribution",
+            markers=which != "even" and len(notes) > 0,
+            label=say(NAMES[which][1]),
             notes=notes,
         )
-        for name, y in reversed(values.items())
+        for which, y in reversed(values.items())
     )
 
 
@@ -91,8 +97,11 @@ def _stretches(side: Side) -> Chart:
     starts = stretches(len(side.attention))
     shares = {n: np.add.reduceat(v, starts) for n, v in _shares(side).items()}
     ends = [*(starts[1:] - 1), len(side.attention) - 1]
-    names = tuple(
-        f"{a:,}" if a == b else f"{a:,} to {b:,}" for a, b in zip(starts, ends, strict=True)
+    notes = tuple(
+        say("distance {first:,}", first=a)
+        if a == b
+        else say("distance {first:,} to {last:,}", first=a, last=b)
+        for a, b in zip(starts, ends, strict=True)
     )
     x = np.arange(len(starts), dtype=np.float64)
     step = -(-len(starts) // MOST)
@@ -100,11 +109,14 @@ def _stretches(side: Side) -> Chart:
     return Chart(
         title=side.title,
         accent=side.accent,
-        lines=_lines(side, shares, x, tuple(f"distance {n}" for n in names)),
+        lines=_lines(side, shares, x, notes),
         x=Axis(
-            "distance (tokens, in stretches that double)", (-0.3, len(starts) - 0.7), False, ticks
+            say("distance (tokens, in stretches that double)"),
+            (-0.3, len(starts) - 0.7),
+            False,
+            ticks,
         ),
-        y=_axes.values(list(shares.values()), "share of the stretch", False, (0.0,)),
+        y=_axes.values(list(shares.values()), say("share of the stretch"), False, (0.0,)),
         levels=((0.0, ""),),
         read="{y:.1%}",
     )
@@ -117,13 +129,15 @@ def _within(side: Side) -> Chart:
     top = float(max(count, 2))
     ticks = _axes.labelled([2.0**e for e in range(0, int(np.log2(top)) + 1, 2)])
     return Chart(
-        title="Up to a distance",
+        title=say("Up to a distance"),
         accent=side.accent,
         lines=_lines(side, shares, x, ()),
-        x=Axis("distances below (tokens, log scale)", (1.0, top), True, ticks),
-        y=Axis("share up to there", (0.0, 1.03)),
-        read="below distance {x:,.0f}\n{y:.1%}",
+        x=Axis(say("distances below (tokens, log scale)"), (1.0, top), True, ticks),
+        y=Axis(say("share up to there"), (0.0, 1.03)),
+        read=say("below distance {x:,.0f}\n{y:.1%}"),
     )
 
 
-FIGURE = FigureCard("distance-profiles", "Attention and attribution by distance", "curves", build)
+FIGURE = FigureCard(
+    "distance-profiles", mark("Attention and attribution by distance"), "curves", build
+)

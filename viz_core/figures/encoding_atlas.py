@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from viz_core.figures import _axes, attention_maps
+from viz_core.figures import _axes, _words, attention_maps
 from viz_core.figures.spec import Axis, Chart, FigureCard, FigureSpec, Line
 from viz_core.types import Window
+from viz_core.words import mark, say, sentences
 
 DEEPEST = 8.0  # nats below distance 0: a weight of 3e-4; steep heads run on to thousands
 POINTS = 2048  # of each curve in the background, at most
@@ -47,15 +48,26 @@ def build(sides: Sequence[Side]) -> FigureSpec:
             for s in sides
         ]
     )
-    where = "; ".join(dict.fromkeys(p.where for p in drawn.panels if not isinstance(p, Chart)))
-    mean = "; each cell shows the mean of its pairs" if sides[0].window.cell > 1 else ""
-    caption = (
-        "Attention from position alone, no texts read: the softmax of the logits below over all "
-        f"keys not after the query; {where}{mean}; queries down, keys across."
-        f"{' One colour scale for all maps.' * (len(sides) > 1)} {_standing(sides)}"
+    places = dict.fromkeys(p.where for p in drawn.panels if not isinstance(p, Chart))
+    where = _words.rowed(places)
+    first = (
+        say(
+            "Attention from position alone, no texts read: the softmax of the logits below over "
+            "all keys not after the query; {where}; each cell shows the mean of its pairs; queries "
+            "down, keys across.",
+            where=where,
+        )
+        if sides[0].window.cell > 1
+        else say(
+            "Attention from position alone, no texts read: the softmax of the logits below over "
+            "all keys not after the query; {where}; queries down, keys across.",
+            where=where,
+        )
     )
-    alt = "Attention by position alone: " + "; ".join(s.title for s in sides) + ". " + caption
-    return replace(drawn, caption=caption, alt=alt)
+    scale = say("One colour scale for all maps.") if len(sides) > 1 else ""
+    caption = sentences(first, scale, _standing(sides))
+    alt = say("Attention by position alone: {titles}.", titles=_titles(sides))
+    return replace(drawn, caption=caption, alt=sentences(alt, caption))
 
 
 def curves(sides: Sequence[Side], x_log: bool = False, standing: bool = True) -> FigureSpec:
@@ -72,9 +84,9 @@ def curves(sides: Sequence[Side], x_log: bool = False, standing: bool = True) ->
     low = min(low, high - 1)  # or a flat law would show its rounding
     longest = max(s.length for s in sides)
     ticks = _axes.labelled(_axes.round_numbers(1, longest)) if x_log else None
-    x = Axis("distance between query and key (tokens)", (start, longest), x_log, ticks)
+    x = Axis(say("distance between query and key (tokens)"), (start, longest), x_log, ticks)
     pad = 0.05 * (high - low)
-    y = Axis("logit less that at distance 0 (nats)", (low - pad, high + pad))
+    y = Axis(say("logit less that at distance 0 (nats)"), (low - pad, high + pad))
     panels = tuple(
         Chart(
             title=s.title,
@@ -83,41 +95,47 @@ def curves(sides: Sequence[Side], x_log: bool = False, standing: bool = True) ->
             x=x,
             y=y,
             marks=((float(s.trained_length), ""),),
-            read="distance {x:,.0f}\n{y:.3f} nats",
+            read=say("distance {x:,.0f}\n{y:.3f} nats"),
         )
         for s, law in zip(sides, shifted, strict=True)
     )
-    words = ["Logits from position alone by distance, no texts read."]
+    words = [say("Logits from position alone by distance, no texts read.")]
     words += [_standing(sides)] if standing else []
     if any(len(law) > 1 for law in shifted):
-        words.append("Faint: the other heads.")
-    trained = sides[0].trained_length
-    if trained < longest:
-        words.append(f"Dotted: the trained length, {trained:,} tokens.")
+        words.append(say("Faint: the other heads."))
+    words.append(_words.dotted(sides[0].trained_length, longest))
     if deepest < low:
-        words.append(f"Cut at {low:g} nats, {100 * np.exp(low):.1g} % of the weight at distance 0.")
+        share = 100 * np.exp(low)
+        words.append(
+            say(
+                "Cut at {low:g} nats, {share:.1g} % of the weight at distance 0.",
+                low=low,
+                share=share,
+            )
+        )
     words += [_caveat(s) for s in sides if s.bound is not None]
-    caption = " ".join(dict.fromkeys(words))
-    alt = "Logits by distance: " + "; ".join(s.title for s in sides) + ". " + caption
-    return FigureSpec(panels, caption, alt)
+    caption = sentences(*dict.fromkeys(words))
+    alt = say("Logits by distance: {titles}.", titles=_titles(sides))
+    return FigureSpec(panels, caption, sentences(alt, caption))
 
 
 def _lines(side: Side, law: Array, start: int) -> list[Line]:
     """The other heads as background, the bound's factor, the head in focus on top."""
     x = np.arange(law.shape[1], dtype=np.float64)
     few = slice(start, None, -(-len(x) // POINTS))
+    names = [say("head {head}", head=h + 1) for h in range(len(law))]
+    others = say("the other heads")
     lines = [
-        Line(f"head {h + 1}", x[few], row[few], side.encoding, _shade(h, law), group="other heads")
+        Line(names[h], x[few], row[few], side.encoding, _shade(h, law), group=others)
         for h, row in enumerate(law)
         if h != side.head
     ]
     if side.bound is not None:
         top = side.law[side.head, 0]
         scaled = top * side.bound / side.bound[0] - top
-        lines.append(
-            Line("shape of Su's bound", x[start:], scaled[start:], "ink", dash="dash", strong=True)
-        )
-    name = f"head {side.head + 1}" if len(law) > 1 else "every head"
+        shape = say("shape of Su's bound")
+        lines.append(Line(shape, x[start:], scaled[start:], "ink", dash="dash", strong=True))
+    name = names[side.head] if len(law) > 1 else say("every head")
     lines.append(Line(name, x[start:], law[side.head, start:], side.encoding, strong=True))
     return lines
 
@@ -126,17 +144,23 @@ def _shade(head: int, law: Array) -> float:
     return head / max(len(law) - 1, 1)
 
 
+def _titles(sides: Sequence[Side]) -> str:
+    return _words.rowed(s.title for s in sides)
+
+
 def _standing(sides: Sequence[Side]) -> str:
-    return " ".join(dict.fromkeys(f"{s.title}: {s.standing}." for s in sides))
+    every = (say("{title}: {logits}.", title=s.title, logits=s.standing) for s in sides)
+    return sentences(*dict.fromkeys(every))
 
 
 def _caveat(side: Side) -> str:
     assert side.bound is not None
-    return (
+    return say(
         "Dashed: how the factor mean |S_j| of Su's upper bound falls, for constant q and k. The "
-        f"bound itself is {side.bound[0]:,.3g} times as large; it isn't RoPE's decay, and trained "
-        "q and k may score highest at any distance."
+        "bound itself is {times:,.3g} times as large; it isn't RoPE's decay, and trained q and k "
+        "may score highest at any distance.",
+        times=side.bound[0],
     )
 
 
-FIGURE = FigureCard("encoding-atlas", "Encodings by position alone", "maps", build)
+FIGURE = FigureCard("encoding-atlas", mark("Encodings by position alone"), "maps", build)

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from viz_core.figures import _axes
+from viz_core.figures import _axes, _words
 from viz_core.figures.spec import Axis, Chart, FigureCard, FigureSpec, Heatmap, Line, Scale
+from viz_core.words import mark, say, sentences
 
 MOST_TICKS = 16  # of heads or pairs along an axis
 
@@ -90,11 +91,15 @@ def build(part: Part) -> FigureSpec:
 def _stairs(part: Stairs) -> FigureSpec:
     heads, level = len(part.slope), float(part.trained_length)
     x = np.repeat(np.arange(heads) + 0.5, 2) + np.tile([0.0, 1.0], heads)  # a step per head
-    notes = tuple(f"head {h + 1}, slope {m:.4g}" for h, m in enumerate(part.slope) for _ in (0, 1))
+    notes = tuple(
+        say("head {head}, slope {slope:.4g}", head=h + 1, slope=m)
+        for h, m in enumerate(part.slope)
+        for _ in (0, 1)
+    )
     names = [f"{100 * share:.0f} %" for share in part.shares]
     lines = [
         Line(
-            *(f"{name} of the mass", x, np.repeat(reach, 2), "alibi"),
+            *(say("{share} of the mass", share=name), x, np.repeat(reach, 2), "alibi"),
             strong=name == names[0],
             label=name,
             notes=notes,
@@ -102,25 +107,29 @@ def _stairs(part: Stairs) -> FigureSpec:
         for name, reach in zip(names, part.reach.T, strict=True)
     ]
     chart = Chart(
-        title="Reach by head: the stairs",
+        title=say("Reach by head: the stairs"),
         accent="alibi",
         lines=tuple(lines),
-        x=Axis("head", (0.5, heads + 0.5), ticks=_counted(1, heads)),
-        y=_axes.values([part.reach.ravel()], "reach (tokens, log scale)", True, (level,)),
-        levels=((level, f"trained length {part.trained_length:,}"),),
-        read="within {y:,.1f} tokens",
+        x=Axis(say("head"), (0.5, heads + 0.5), ticks=_counted(1, heads)),
+        y=_axes.values([part.reach.ravel()], say("reach (tokens, log scale)"), True, (level,)),
+        levels=(_words.trained(part.trained_length),),
+        read=say("within {y:,.1f} tokens"),
     )
-    caption = (
-        f"How many of its nearest keys hold {', '.join(names)} of a query's attention, for the "
-        "bias alone and keys without end; no texts read. The first is the half-life, ln 2 / m. "
-        "Equal steps are equal factors from head to head."
+    caption = say(
+        "How many of its nearest keys hold {shares} of a query's attention, for the bias alone and "
+        "keys without end; no texts read. The first is the half-life, ln 2 / m. Equal steps are "
+        "equal factors from head to head.",
+        shares=_words.listed(names),
     )
     if len(between := np.flatnonzero(np.diff(part.slope) > 0)):
-        caption += (
-            f" {heads} is no power of two, so from head {between[0] + 2} on slopes come from "
-            "between those of the others."
+        broken = say(
+            "{heads} is no power of two, so from head {head} on slopes come from between those of "
+            "the others.",
+            heads=heads,
+            head=between[0] + 2,
         )
-    return FigureSpec((chart,), caption, f"{chart.title}. {caption}")
+        caption = sentences(caption, broken)
+    return FigureSpec((chart,), caption, _titled(chart.title, caption))
 
 
 def _buckets(part: Buckets) -> FigureSpec:
@@ -129,35 +138,46 @@ def _buckets(part: Buckets) -> FigureSpec:
     spans = [(n, max(a, 1), b) for n, a, b in part.spans if b > 0]
     x = np.array([end for _, a, b in spans for end in (a, b + 1)], dtype=np.float64)
     y = np.array([n for n, _, _ in spans for _ in (0, 1)], dtype=np.float64)
-    notes = tuple(f"distances {_span(a, b)}" for _, a, b in spans for _ in (0, 1))
+    notes = tuple(say("distances {span}", span=_span(a, b)) for _, a, b in spans for _ in (0, 1))
     chart = Chart(
-        title="Buckets by distance: the stairs",
+        title=say("Buckets by distance: the stairs"),
         accent="t5",
-        lines=(Line("bucket", x, y, "t5", strong=True, notes=notes),),
+        lines=(Line(say("bucket"), x, y, "t5", strong=True, notes=notes),),
         x=Axis(
-            "distance between query and key (tokens, log scale)",
+            say("distance between query and key (tokens, log scale)"),
             (1.0, float(longest)),
             True,
             _axes.labelled(_axes.round_numbers(1, longest)),
         ),
-        y=Axis("bucket", (-0.5, part.buckets + 0.5)),
+        y=Axis(say("bucket"), (-0.5, part.buckets + 0.5)),
         marks=((float(part.trained_length), ""),),
-        read="bucket {y:.0f}",
+        read=say("bucket {y:.0f}"),
     )
     last, first, _ = spans[-1]
-    end = f"at distance {first:,} and has no end" if last == part.buckets - 1 else "past these"
-    caption = (
-        f"The bucket of each distance from 1 on; no texts read. The first {part.buckets // 2} hold "
-        "one distance each, later ones share a scalar among more and more of them. The last, "
-        f"{part.buckets - 1}, begins {end}.{_dotted(part.trained_length, longest)}"
+    end = part.buckets - 1
+    caption = sentences(
+        say(
+            "The bucket of each distance from 1 on; no texts read. The first {half} hold one "
+            "distance each, later ones share a scalar among more and more of them.",
+            half=part.buckets // 2,
+        ),
+        say(
+            "The last, {bucket}, begins at distance {first:,} and has no end.",
+            bucket=end,
+            first=first,
+        )
+        if last == end
+        else say("The last, {bucket}, begins past these.", bucket=end),
+        _words.dotted(part.trained_length, longest),
     )
-    return FigureSpec((chart,), caption, f"{chart.title}. {caption}")
+    return FigureSpec((chart,), caption, _titled(chart.title, caption))
 
 
 def _waves(part: Waves) -> FigureSpec:
     pairs = np.arange(len(part.theta), dtype=np.float64)
     accent, name = part.encoding, part.name
-    waves = [(part.plain, accent, "unscaled", "before scaling")] if part.scaling else []
+    before_it = (part.plain, accent, say("unscaled"), say("before scaling"))
+    waves = [before_it] if part.scaling else []
     waves.append((part.theta, part.kind or accent, part.scaling, part.scaling or name))
     lines = tuple(
         Line(
@@ -166,38 +186,60 @@ def _waves(part: Waves) -> FigureSpec:
             markers=True,
             label=label,
             notes=tuple(
-                f"{r:,.3g} turns within L" for r in part.trained_length * theta / 2 / np.pi
+                say("{turns:,.3g} turns within L", turns=r)
+                for r in part.trained_length * theta / 2 / np.pi
             ),
         )
         for theta, colour, label, said in waves
     )
     level = float(part.trained_length)
     chart = Chart(
-        title="Wavelengths by pair of channels",
+        title=say("Wavelengths by pair of channels"),
         accent=accent,
         lines=lines,
-        x=Axis("pair k", (-0.5, len(pairs) - 0.5), ticks=_counted(0, len(pairs) - 1)),
-        y=_axes.values([x.y for x in lines], "wavelength (tokens, log scale)", True, (level,)),
-        levels=((level, f"trained length {part.trained_length:,}"),),
-        read="pair {x:.0f}\n{y:,.1f} tokens",
+        x=Axis(say("pair k"), (-0.5, len(pairs) - 0.5), ticks=_counted(0, len(pairs) - 1)),
+        y=_axes.values([x.y for x in lines], say("wavelength (tokens, log scale)"), True, (level,)),
+        levels=(_words.trained(part.trained_length),),
+        read=say("pair {x:.0f}\n{y:,.1f} tokens"),
     )
     never, before = (
         int((part.trained_length * theta < 2 * np.pi).sum()) for theta in (part.theta, part.plain)
     )
+    slow = {"never": never, "pairs": len(pairs)}
     caption = (
-        "How many tokens each pair of channels takes for one turn; no texts read. "
-        f"{never} of {len(pairs)} pairs{f' ({before} before scaling)' * bool(part.scaling)} never "
-        "complete a turn within the trained length, and past it show angles that training didn't."
+        say(
+            "How many tokens each pair of channels takes for one turn; no texts read. {never} of "
+            "{pairs} pairs ({before} before scaling) never complete a turn within the trained "
+            "length, and past it show angles that training didn't.",
+            **slow,
+            before=before,
+        )
+        if part.scaling
+        else say(
+            "How many tokens each pair of channels takes for one turn; no texts read. {never} of "
+            "{pairs} pairs never complete a turn within the trained length, and past it show "
+            "angles that training didn't.",
+            **slow,
+        )
     )
-    return FigureSpec((chart,), caption, f"{chart.title}. {caption}")
+    return FigureSpec((chart,), caption, _titled(chart.title, caption))
 
 
 def _vectors(part: Vectors) -> FigureSpec:
     positions, channels = len(part.value), int(part.channel[-1]) + 1
-    few = f", {len(part.channel):,} of them" * (len(part.channel) < channels)
-    scale = Scale("balance", -1.0, 1.0, "value", tuple((v, f"{v:+g}") for v in (-1.0, 0.0, 1.0)))
+    about = {"position": positions - 1, "channel": channels - 1}
+    where = (
+        say(
+            "positions 0–{position} down, channels 0–{channel:,} across, {shown:,} of them",
+            **about,
+            shown=len(part.channel),
+        )
+        if len(part.channel) < channels
+        else say("positions 0–{position} down, channels 0–{channel:,} across", **about)
+    )
+    ticks = tuple((v, f"{v:+g}") for v in (-1.0, 0.0, 1.0))
     image = Heatmap(
-        title="Position vectors",
+        title=say("Position vectors"),
         accent="sinusoidal",
         value=part.value,
         count=np.ones(part.value.shape, dtype=np.int64),
@@ -205,32 +247,37 @@ def _vectors(part: Vectors) -> FigureSpec:
         columns=(0, channels),
         cell=1,
         unit="value",
-        scale=scale,
-        where=f"positions 0–{positions - 1} down, channels 0–{channels - 1:,} across{few}",
+        scale=Scale("balance", -1.0, 1.0, say("value"), ticks),
+        where=where,
     )
     distance = np.arange(len(part.similarity), dtype=np.float64)
     chart = Chart(
-        title="Similarity by distance",
+        title=say("Similarity by distance"),
         accent="sinusoidal",
-        lines=(Line("similarity", distance, part.similarity, "sinusoidal", strong=True),),
-        x=Axis("distance between two positions (tokens)", (0.0, float(len(distance)))),
-        y=Axis("cosine of their angle", (min(-0.25, float(part.similarity.min())) - 0.05, 1.05)),
+        lines=(Line(say("similarity"), distance, part.similarity, "sinusoidal", strong=True),),
+        x=Axis(say("distance between two positions (tokens)"), (0.0, float(len(distance)))),
+        y=Axis(
+            say("cosine of their angle"), (min(-0.25, float(part.similarity.min())) - 0.05, 1.05)
+        ),
         marks=((float(part.trained_length), ""),),
         levels=((0.0, ""),),
-        read="distance {x:,.0f}\ncosine {y:.3f}",
+        read=say("distance {x:,.0f}\ncosine {y:.3f}"),
     )
-    caption = (
-        f"The vectors of the first positions ({image.where}), sine and cosine in turn, fast ones "
-        "left and slow ones right, and the cosine between two vectors by distance; no texts read. "
-        "It is the same wherever the two stand, until W_q and W_k come in between."
-        f"{_dotted(part.trained_length, len(part.similarity))}"
+    caption = sentences(
+        say(
+            "The vectors of the first positions ({where}), sine and cosine in turn, fast ones left "
+            "and slow ones right, and the cosine between two vectors by distance; no texts read. "
+            "It is the same wherever the two stand, until W_q and W_k come in between.",
+            where=where,
+        ),
+        _words.dotted(part.trained_length, len(part.similarity)),
     )
-    return FigureSpec((image, chart), caption, f"{image.title}. {caption}")
+    return FigureSpec((image, chart), caption, _titled(image.title, caption))
 
 
-def _dotted(trained: int, longest: int) -> str:
-    """The end of a caption, where the trained length is marked within `longest` distances."""
-    return f" Dotted: the trained length, {trained:,} tokens." if trained < longest else ""
+def _titled(title: str, caption: str) -> str:
+    """Alt text: what a caption says, after the title that people see above it."""
+    return sentences(say("{title}.", title=title), caption)
 
 
 def _span(first: int, last: int) -> str:
@@ -243,4 +290,4 @@ def _counted(first: int, last: int) -> tuple[tuple[float, str], ...]:
     return _axes.labelled([float(n) for n in range(first, last + 1, step)])
 
 
-FIGURE = FigureCard("encoding-parts", "What an encoding is made of", "curves", build)
+FIGURE = FigureCard("encoding-parts", mark("What an encoding is made of"), "curves", build)

@@ -9,21 +9,41 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from viz_core.figures import _axes
+from viz_core.figures import _axes, _words
 from viz_core.figures.spec import Band, Chart, Dash, FigureCard, FigureSpec, Line, Values
+from viz_core.words import mark, say, sentences
 
 Measure = Literal["perplexity", "loss", "difference"]
-WHAT = {
-    "perplexity": "Perplexity",
-    "loss": "Loss",
-    "difference": "Loss less that with the context cut to the trained length,",
+TITLES = {  # of a chart, of the alt text and of the caption, by measure
+    "perplexity": (
+        mark("Perplexity · {protocol}"),
+        mark("Perplexity by length: {names}."),
+        mark("Perplexity on {text}, {protocol}: {how}."),
+    ),
+    "loss": (
+        mark("Loss · {protocol}"),
+        mark("Loss by length: {names}."),
+        mark("Loss on {text}, {protocol}: {how}."),
+    ),
+    "difference": (
+        mark("Loss less that with the context cut to the trained length · {protocol}"),
+        mark("Loss less that with the context cut to the trained length, by length: {names}."),
+        mark(
+            "Loss less that with the context cut to the trained length, on {text}, {protocol}: "
+            "{how}."
+        ),
+    ),
 }
 LABELS = {
-    "perplexity": "perplexity (log scale)",
-    "loss": "loss (nats per token)",
-    "difference": "loss less that at L (nats per token)",
+    "perplexity": mark("perplexity (log scale)"),
+    "loss": mark("loss (nats per token)"),
+    "difference": mark("loss less that at L (nats per token)"),
 }
-READ = {"perplexity": "{y:,.2f}", "loss": "{y:.3f} nats", "difference": "{y:+.3f} nats"}
+READ = {
+    "perplexity": mark("N = {x:,.0f}\n{y:,.2f}"),
+    "loss": mark("N = {x:,.0f}\n{y:.3f} nats"),
+    "difference": mark("N = {x:,.0f}\n{y:+.3f} nats"),
+}
 
 
 @dataclass(frozen=True)
@@ -79,7 +99,7 @@ def build(
                 s.shade,
                 s.dash,
                 strong=True,
-                band=Band(low, high, "95 % interval"),
+                band=Band(low, high, say("95 % interval")),
                 markers=True,
                 label=s.label,
                 notes=_notes(s, low, high, measure),
@@ -90,28 +110,31 @@ def build(
         if s.cut and measure != "difference" and past.any():
             flat = s.loss - s.difference
             flat = np.where(past, np.exp(flat) if measure == "perplexity" else flat, np.nan)
-            name = f"{s.name}, context cut to {s.trained_length:,}"
+            name = say("{name}, context cut to {length:,}", name=s.name, length=s.trained_length)
             lines.insert(0, Line(name, s.length.astype(np.float64), flat, s.accent, dash="dash"))
             seen.append(flat)
     lengths = [float(n) for s in series for n in s.length]
-    y_axis = _axes.values(seen, LABELS[measure], measure == "perplexity", _zero(measure))
+    y_axis = _axes.values(seen, say(LABELS[measure]), measure == "perplexity", _zero(measure))
+    heading, by_length, _ = TITLES[measure]
     chart = Chart(
-        title=f"{title or WHAT[measure]} · {protocol.lower()}",
+        title=say("{title} · {protocol}", title=title, protocol=protocol.lower())
+        if title
+        else say(heading, protocol=protocol.lower()),
         accent="ink",
         lines=tuple(lines),
-        x=_axes.lengths(lengths, "context length N (tokens, log scale)"),
+        x=_axes.lengths(lengths, say("context length N (tokens, log scale)")),
         y=y_axis,
         marks=tuple(
-            (float(n), f"trained length {n:,}")
+            _words.trained(n)
             for n in sorted({s.trained_length for s in series} - {0})  # 0: unknown
         ),
         levels=((0.0, ""),) if measure == "difference" else (),
         marks_on_top=True,
-        read="N = {x:,.0f}\n" + READ[measure],
+        read=say(READ[measure]),
     )
     caption = _caption(series, protocol, description, text, measure, len(lines) > len(series))
-    alt = f"{WHAT[measure]} by length: " + "; ".join(s.name for s in series) + ". " + caption
-    return FigureSpec((chart,), caption, alt)
+    alt = say(by_length, names=_words.rowed(s.name for s in series))
+    return FigureSpec((chart,), caption, sentences(alt, caption))
 
 
 def _shown(s: Series, measure: Measure) -> tuple[Values, Values, Values]:
@@ -129,8 +152,8 @@ def _zero(measure: Measure) -> tuple[float, ...]:
 def _notes(s: Series, low: Values, high: Values, measure: Measure) -> tuple[str, ...]:
     form = "{:,.2f}" if measure == "perplexity" else "{:.3f}"
     return tuple(
-        (f"95 %: {form.format(a)} to {form.format(b)}\n" if np.isfinite(a) else "")
-        + f"{t:,} tokens, {counted(d)}"
+        (_words.between(form.format(a), form.format(b)) + "\n" if np.isfinite(a) else "")
+        + say("{tokens:,} tokens, {documents}", tokens=t, documents=counted(d))
         for a, b, t, d in zip(low, high, s.tokens, s.documents, strict=True)
     )
 
@@ -145,20 +168,24 @@ def _caption(
 ) -> str:
     tokens = np.concatenate([s.tokens for s in series])
     documents = np.concatenate([s.documents for s in series])
-    words = [
-        f"{WHAT[measure]} on {text}, {protocol.lower()}: {description.rstrip('.')}. "
-        f"Means over {spanned(tokens)} tokens of {counted(documents)} at each length."
-    ]
-    if any(np.isfinite(s.low).any() for s in series):
-        words.append("Bands: 95 % bootstrap intervals over documents.")
-    if cut:
-        words.append(
-            "Thin dashed lines: the model as trained, its context cut to its trained length."
-        )
-    words += [
-        f"{name}: {note}." for name, note in {s.name: s.note for s in series if s.note}.items()
-    ]
-    return " ".join(words)
+    notes = {s.name: s.note for s in series if s.note}
+    return sentences(
+        say(
+            TITLES[measure][2], text=text, protocol=protocol.lower(), how=description.rstrip(".。")
+        ),
+        say(
+            "Means over {tokens} tokens of {documents} at each length.",
+            tokens=spanned(tokens),
+            documents=counted(documents),
+        ),
+        say("Bands: 95 % bootstrap intervals over documents.")
+        if any(np.isfinite(s.low).any() for s in series)
+        else "",
+        say("Thin dashed lines: the model as trained, its context cut to its trained length.")
+        if cut
+        else "",
+        *(say("{name}: {note}.", name=name, note=note) for name, note in notes.items()),
+    )
 
 
 def spanned(counts: npt.ArrayLike) -> str:
@@ -166,15 +193,15 @@ def spanned(counts: npt.ArrayLike) -> str:
     known = np.asarray(counts)
     known = known[known > 0]
     if not len(known):
-        return "no"
+        return say("no")
     low, high = int(known.min()), int(known.max())
-    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+    return f"{low:,}" if low == high else say("{low:,} to {high:,}", low=low, high=high)
 
 
 def counted(documents: npt.ArrayLike) -> str:
     """ "42 documents" or "1 document"."""
-    words = spanned(documents)
-    return f"{words} document{'s' * (words != '1')}"
+    count = spanned(documents)
+    return say("1 document") if count == "1" else say("{count} documents", count=count)
 
 
-FIGURE = FigureCard("extrapolation", "Perplexity by length", "curves", build)
+FIGURE = FigureCard("extrapolation", mark("Perplexity by length"), "curves", build)

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from viz_core.figures import _axes, _words
 from viz_core.figures.spec import Axis, Chart, FigureCard, FigureSpec, Line
+from viz_core.words import mark, say, sentences
 
 Array = npt.NDArray[np.float64]
 
@@ -48,57 +49,68 @@ def build(sides: Sequence[Side], layer: int, head: int) -> FigureSpec:
                 accent=s.accent,
                 lines=tuple(
                     Line(
-                        f"{s.name}, head {h + 1}",
+                        say("{name}, head {head}", name=s.name, head=h + 1),
                         wavelength,
                         s.share[h],
                         s.accent,
                         strong=h == head,
                         markers=h == head,
                         notes=_notes(s),
-                        group="" if h == head else "other heads",
+                        group="" if h == head else say("the other heads"),
                     )
                     for h in order
                 ),
                 x=Axis(
-                    "wavelength (tokens, log scale)",
+                    say("wavelength (tokens, log scale)"),
                     ends,
                     True,
                     _axes.labelled([10.0**n for n in range(7) if ends[0] <= 10**n <= ends[1]]),
                 ),
-                y=Axis("share of the norm", (0.0, 1.1 * float(np.nanmax(s.share)))),
-                marks=((float(s.trained), f"no full turn in {s.trained:,} tokens →"),)
-                if s.trained
-                else (),
+                y=Axis(say("share of the norm"), (0.0, 1.1 * float(np.nanmax(s.share)))),
+                marks=(_mark(s.trained),) if s.trained else (),
                 marks_on_top=True,
-                levels=((s.even, "all alike"),),
-                read="wavelength {x:,.1f}\n{y:.3f} of the norm",
+                levels=((s.even, say("all alike")),),
+                read=say("wavelength {x:,.1f}\n{y:.3f} of the norm"),
             )
         )
     over = _words.texts(sides[0].texts, sides[0].length)
-    caption = (
-        f"Share of each pair of channels in the product of mean query and key norms, layer "
-        f"{layer + 1}, over all positions of {over}; head {head + 1} in full colour, the other "
-        "heads faint."
+    caption = say(
+        "Share of each pair of channels in the product of mean query and key norms, layer {layer}, "
+        "over all positions of {over}; head {head} in full colour, the other heads faint.",
+        layer=layer + 1,
+        over=over,
+        head=head + 1,
     )
     if known := next((s for s in sides if s.trained), None):
-        caption += (
-            " Pairs right of the line never completed a turn in training: past the trained length "
-            "they show angles that the model hasn't met. Used alike, "
-            f"{100 * known.incomplete_even:.0f} % of the norm would be there."
+        slow = say(
+            "Pairs right of the line never completed a turn in training: past the trained length "
+            "they show angles that the model hasn't met. Used alike, {share:.0f} % of the norm "
+            "would be there.",
+            share=100 * known.incomplete_even,
         )
-    return FigureSpec(tuple(panels), caption, f"Frequency use. {caption}")
+        caption = sentences(caption, slow)
+    return FigureSpec(tuple(panels), caption, sentences(say("Frequency use."), caption))
 
 
 def _title(side: Side) -> str:
-    said = f" · {100 * side.incomplete:.0f} % never turned once" if side.trained else ""
-    return side.name + said
+    if not side.trained:
+        return side.name
+    share = 100 * side.incomplete
+    return say("{name} · {share:.0f} % never turned once", name=side.name, share=share)
+
+
+def _mark(trained: int) -> tuple[float, str]:
+    return float(trained), say("no full turn in {length:,} tokens →", length=trained)
 
 
 def _notes(side: Side) -> tuple[str, ...]:
     if not side.trained:
-        return tuple(f"pair {k}" for k in range(len(side.theta)))
+        return tuple(say("pair {pair}", pair=k) for k in range(len(side.theta)))
     turns = side.trained * side.theta / (2 * np.pi)
-    return tuple(f"pair {k}, {t:,.2f} turns in training" for k, t in enumerate(turns))
+    return tuple(
+        say("pair {pair}, {turns:,.2f} turns in training", pair=k, turns=t)
+        for k, t in enumerate(turns)
+    )
 
 
-FIGURE = FigureCard("frequency-use", "Frequency use by wavelength", "curves", build)
+FIGURE = FigureCard("frequency-use", mark("Frequency use by wavelength"), "curves", build)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from viz_core.figures import _words
 from viz_core.figures.spec import Axis, Band, Chart, FigureCard, FigureSpec, Line, Values
+from viz_core.words import mark, say, sentences
 
 DEEPEST = 16.0  # nats below the top: a weight of 1e-7; steep heads run on to hundreds
 WHOLE = 64  # nearest distances, of which every one is drawn
@@ -51,7 +52,7 @@ def build(
     placed = [_placed(s) for s in sides]
     start = 1 if x_log else 0
     y = _axis([c[..., start:] for c, _ in placed])
-    x = Axis("distance (tokens)", (start, max(c.shape[2] for c, _ in placed)), x_log)
+    x = Axis(say("distance (tokens)"), (start, max(c.shape[2] for c, _ in placed)), x_log)
     layers, heads = min(c.shape[0] for c, _ in placed), min(c.shape[1] for c, _ in placed)
     panels = tuple(
         Chart(
@@ -64,14 +65,19 @@ def build(
             ),
             x=x,
             y=y,
-            read="distance {x:,.0f}\n{y:.2f} nats",
+            read=say("distance {x:,.0f}\n{y:.2f} nats"),
         )
         for i in range(layers)
         for h in range(heads)
     )
     caption = _caption(sides, estimator, keys, laws)
-    alt = f"Decay curves of {layers} layers of {heads} heads: {', '.join(s.name for s in sides)}. "
-    return FigureSpec(panels, caption, alt + caption)
+    alt = say(
+        "Decay curves of {layers} layers of {heads} heads: {names}.",
+        layers=layers,
+        heads=heads,
+        names=_words.listed(s.name for s in sides),
+    )
+    return FigureSpec(panels, caption, sentences(alt, caption))
 
 
 def thinned(curve: Values) -> Integers:
@@ -112,15 +118,16 @@ def _lines(
     band = None
     if side.error is not None and np.isfinite(side.error[place]).any():
         width = 2 * side.error[place][at]
-        band = Band(values[at] - width, values[at] + width, "two standard errors")
-    notes = tuple(f"{n:,} pairs" for n in side.pairs[at])
+        band = Band(values[at] - width, values[at] + width, say("two standard errors"))
+    notes = tuple(say("{n:,} pairs", n=n) for n in side.pairs[at])
     x = at.astype(np.float64)
     drawn = [Line(side.name, x, values[at], side.accent, band=band, strong=True, notes=notes)]
     if laws and np.isfinite(model).any():
         at = thinned(model)
         at = at[at >= start]
         x = at.astype(np.float64)
-        drawn.append(Line(f"{side.name}, law", x, model[at], "ink", dash="dash"))
+        name = say("{name}, law", name=side.name)
+        drawn.append(Line(name, x, model[at], "ink", dash="dash"))
     return drawn
 
 
@@ -129,7 +136,7 @@ def _axis(curves: Sequence[Array]) -> Axis:
     every = np.concatenate([c[np.isfinite(c)] for c in curves])
     high = math.ceil(2 * float(np.quantile(every, 0.999)) + 0.5) / 2
     low = math.floor(max(float(np.quantile(every, 0.001)), high - DEEPEST))
-    return Axis("nats", (low, high))
+    return Axis(say("nats"), (low, high))
 
 
 def _caption(sides: Sequence[Side], estimator: str, keys: str, laws: bool) -> str:
@@ -137,20 +144,29 @@ def _caption(sides: Sequence[Side], estimator: str, keys: str, laws: bool) -> st
     over = _words.texts(first.texts, first.length)
     pairs = min(int(s.pairs[-1]) for s in sides)
     words = [
-        f"Log-attention by distance, nats up to a constant per head: {estimator}, over {over}; "
-        f"{keys}; at least {pairs:,} pairs behind each point. L: layer, H: head."
+        say(
+            "Log-attention by distance, nats up to a constant per head: {estimator}, over {over}; "
+            "{keys}; at least {pairs:,} pairs behind each point. L: layer, H: head.",
+            estimator=estimator,
+            over=over,
+            keys=keys,
+            pairs=pairs,
+        )
     ]
     if any(s.error is not None for s in sides) and first.texts > 1:
-        words.append("Bands: two standard errors by text.")
+        words.append(say("Bands: two standard errors by text."))
     if laws:
         none = [s.name for s in sides if np.isnan(s.law).all()]
-        words.append("Dashed: the encoding's own law.")
-        words += [f"{' and '.join(none)} have none here."] if none else []
+        words.append(say("Dashed: the encoding's own law."))
+        words += [say("{names} have none here.", names=_words.joined(none))] if none else []
     if any(s.curve.shape[2] > MOST for s in sides):
         words.append(
-            f"Past distance {WHOLE} the lowest and the highest of each few distances are drawn."
+            say(
+                "Past distance {whole} the lowest and the highest of each few distances are drawn.",
+                whole=WHOLE,
+            )
         )
-    return " ".join(words)
+    return sentences(*words)
 
 
-FIGURE = FigureCard("head-curves", "Log-attention by distance, all heads", "curves", build)
+FIGURE = FigureCard("head-curves", mark("Log-attention by distance, all heads"), "curves", build)

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from viz_core.figures import _axes, _words
 from viz_core.figures.spec import Axis, Chart, FigureCard, FigureSpec, Line, Values
+from viz_core.words import mark, say, sentences
 
 Array = npt.NDArray[np.float64]
 
@@ -38,21 +39,25 @@ def build(sides: Sequence[Side], replacement: str, targets: str) -> FigureSpec:
     """
     y = _axes.values(
         [v.ravel() for s in sides for v in (s.added, s.low, s.high)],
-        "added loss (nats)",
+        say("added loss (nats)"),
         False,
         (0.0,),
     )
     panels = tuple(_chart(s, layer, y) for s in sides for layer in range(len(s.added)))
     one = sides[0]
-    caption = (
-        f"Loss with one head replaced ({replacement}) less the loss without, nats per token, by "
-        f"layer and head, over {_words.texts(one.texts, one.length)}: {targets}. Each head is "
-        "replaced alone, so what others can make up for is not seen."
+    caption = say(
+        "Loss with one head replaced ({replacement}) less the loss without, nats per token, by "
+        "layer and head, over {over}: {targets}. Each head is replaced alone, so what others can "
+        "make up for is not seen.",
+        replacement=replacement,
+        over=_words.texts(one.texts, one.length),
+        targets=targets,
     )
     if any(np.isfinite(s.low).any() for s in sides):
-        caption += " Bars: 95 % bootstrap intervals over texts."
-    alt = f"Importance of each head: {'; '.join(s.name for s in sides)}. {caption}"
-    return FigureSpec(panels, caption, alt)
+        bars = say("Bars: 95 % bootstrap intervals over texts.")
+        caption = sentences(caption, bars)
+    alt = say("Importance of each head: {names}.", names=_words.rowed(s.name for s in sides))
+    return FigureSpec(panels, caption, sentences(alt, caption))
 
 
 def _chart(side: Side, layer: int, y: Axis) -> Chart:
@@ -60,25 +65,25 @@ def _chart(side: Side, layer: int, y: Axis) -> Chart:
     x = np.arange(1, len(added) + 1, dtype=np.float64)
     gaps = np.full(len(x), np.nan)
     notes = tuple(
-        f"95 %: {a:+.4f} to {b:+.4f}" if np.isfinite(a) else ""
+        _words.between(f"{a:+.4f}", f"{b:+.4f}") if np.isfinite(a) else ""
         for a, b in zip(low, high, strict=True)
     )
     # NaN between them leaves points and bars unconnected
     bars = Line("95 %", _woven(x, x, gaps), _woven(low, high, gaps), side.accent)
     points = Line(
-        *("added loss", _woven(x, gaps), _woven(added, gaps), side.accent),
+        *(say("added loss"), _woven(x, gaps), _woven(added, gaps), side.accent),
         strong=True,
         markers=True,
         notes=tuple(note for n in notes for note in (n, "")),
     )
     return Chart(
-        title=f"{side.name}, layer {layer + 1}",
+        title=say("{name}, layer {layer}", name=side.name, layer=layer + 1),
         accent=side.accent,
         lines=(bars, points),
-        x=Axis("head", (0.4, len(x) + 0.6), False, _axes.labelled(range(1, len(x) + 1))),
+        x=Axis(say("head"), (0.4, len(x) + 0.6), False, _axes.labelled(range(1, len(x) + 1))),
         y=y,
         levels=((0.0, ""),),
-        read="head {x:.0f}\n{y:+.4f} nats",
+        read=say("head {x:.0f}\n{y:+.4f} nats"),
     )
 
 
@@ -87,4 +92,4 @@ def _woven(*parts: Values) -> Array:
     return np.stack(parts, axis=1).astype(np.float64).ravel()
 
 
-FIGURE = FigureCard("head-importance", "Head importance, by layer and head", "curves", build)
+FIGURE = FigureCard("head-importance", mark("Head importance, by layer and head"), "curves", build)

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from viz_core.figures import _axes
+from viz_core.figures import _axes, _words
 from viz_core.figures.extrapolation import counted, spanned
 from viz_core.figures.spec import Axis, Band, Chart, Dash, FigureCard, FigureSpec, Line, Values
+from viz_core.words import mark, say, sentences
 
 
 @dataclass(frozen=True)
@@ -46,9 +47,10 @@ def build(
     for s in series:
         y, low, high = (np.exp(v) if perplexity else v for v in (s.loss, s.low, s.high))
         notes = tuple(
-            f"positions {a:,} to {b:,}"
-            + (f"\n95 %: {form.format(c)} to {form.format(d)}" if np.isfinite(c) else "")
-            + f"\n{t:,} tokens, {counted(k)}"
+            say("positions {first:,} to {last:,}", first=a, last=b)
+            + ("\n" + _words.between(form.format(c), form.format(d)) if np.isfinite(c) else "")
+            + "\n"
+            + say("{tokens:,} tokens, {documents}", tokens=t, documents=counted(k))
             for a, b, c, d, t, k in zip(
                 s.first, s.last, low, high, s.tokens, s.documents, strict=True
             )
@@ -58,48 +60,53 @@ def build(
             Line(
                 *(s.name, x, y, s.accent, s.shade, s.dash),
                 strong=True,
-                band=Band(low, high, "95 % interval"),
+                band=Band(low, high, say("95 % interval")),
                 markers=True,
                 label=s.label,
                 notes=notes,
             )
         )
         seen += [y, low, high]
-    what = "Perplexity" if perplexity else "Loss"
-    unit = "perplexity (log scale)" if perplexity else "loss (nats per token)"
-    x_label = "position (tokens before the predicted one, log scale)"
+    what = say("Perplexity") if perplexity else say("Loss")
+    unit = say("perplexity (log scale)") if perplexity else say("loss (nats per token)")
+    x_label = say("position (tokens before the predicted one, log scale)")
     x_axis = _axes.lengths([float(v) for line in lines for v in line.x], x_label)
     chart = Chart(
-        title=f"{title or what} · by position",
+        title=say("{title} · by position", title=title or what),
         accent="ink",
         lines=tuple(lines),
         x=_wide(x_axis),
         y=_axes.values(seen, unit, perplexity),
-        marks=tuple(
-            (float(n), f"trained length {n:,}") for n in sorted({s.trained_length for s in series})
-        ),
+        marks=tuple(_words.trained(n) for n in sorted({s.trained_length for s in series})),
         marks_on_top=True,
-        read="{y:,.2f}" if perplexity else "{y:.3f} nats",
+        read="{y:,.2f}" if perplexity else say("{y:.3f} nats"),
     )
     tokens = np.concatenate([s.tokens for s in series])
     documents = np.concatenate([s.documents for s in series])
-    words = [
-        f"{what} by position on {text}, in inputs of {_inputs(series)}: means over "
-        f"{spanned(tokens)} tokens of {counted(documents)} in each bin; points stand in the bins' "
-        "geometric middles."
-    ]
+    caption = say(
+        "{what} by position on {text}, in inputs of {inputs}: means over {tokens} tokens of "
+        "{documents} in each bin; points stand in the bins' geometric middles.",
+        what=what,
+        text=text,
+        inputs=_inputs(series),
+        tokens=spanned(tokens),
+        documents=counted(documents),
+    )
     if any(np.isfinite(s.low).any() for s in series):
-        words.append("Bands: 95 % bootstrap intervals over documents.")
-    caption = " ".join(words)
-    alt = f"{what} by position: " + "; ".join(s.name for s in series) + ". " + caption
-    return FigureSpec((chart,), caption, alt)
+        bands = say("Bands: 95 % bootstrap intervals over documents.")
+        caption = sentences(caption, bands)
+    names = _words.rowed(s.name for s in series)
+    alt = say("{what} by position: {names}.", what=what, names=names)
+    return FigureSpec((chart,), caption, sentences(alt, caption))
 
 
 def _inputs(series: Sequence[Series]) -> str:
     """ "4,096 tokens", with those that can't read so many."""
     longest = max(s.length for s in series)
-    less = ", ".join(f"{s.name}: {s.length:,}" for s in series if s.length < longest)
-    return f"{longest:,} tokens" + f" ({less})" * bool(less)
+    less = _words.listed(f"{s.name}: {s.length:,}" for s in series if s.length < longest)
+    if not less:
+        return say("{length:,} tokens", length=longest)
+    return say("{length:,} tokens ({less})", length=longest, less=less)
 
 
 def _wide(axis: Axis) -> Axis:
@@ -108,4 +115,4 @@ def _wide(axis: Axis) -> Axis:
     return Axis(axis.label, axis.range, True, ticks[::2] if len(ticks) > 8 else ticks)
 
 
-FIGURE = FigureCard("position-loss", "Loss by position", "curves", build)
+FIGURE = FigureCard("position-loss", mark("Loss by position"), "curves", build)

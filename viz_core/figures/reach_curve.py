@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from viz_core.figures import _axes, _words
 from viz_core.figures.spec import Band, Chart, FigureCard, FigureSpec, Line, Values
+from viz_core.words import mark, say, sentences
 
 APART = 0.05  # nats that the axis spans at least, each way
 
@@ -51,21 +52,48 @@ def build(sides: Sequence[Side]) -> FigureSpec:
     """A chart per side. A reach of the whole length cuts nothing: its 0 is the level, no point."""
     panels = tuple(_chart(s) for s in sides)
     one = sides[0]
-    kept = f", the first {one.kept} keys kept" if one.kept else ""
-    words = [
-        f"Loss with attention beyond each distance cut off in all heads{kept}, less the loss "
-        f"without a cut, over {_words.texts(one.texts, one.length)}: targets with "
-        f"{'; '.join(f'{s.first:,} to {s.last:,} tokens before them ({s.place})' for s in sides)}. "
-        "What is cut is shared out among the keys that stay; through several layers influence "
-        "still travels further. Below 0 the cut helps."
-    ]
-    if any(s.trained_length < s.length for s in sides):
-        words.append(f"L: the trained length, {one.trained_length:,} tokens.")
-    if any(np.isfinite(s.low).any() for side in sides for s in side.series):
-        words.append("Bands: 95 % bootstrap intervals over texts.")
-    caption = " ".join(words)
-    names = list(dict.fromkeys(s.name for side in sides for s in side.series))
-    return FigureSpec(panels, caption, f"Loss against reach: {'; '.join(names)}. {caption}")
+    over, targets = _words.texts(one.texts, one.length), _words.rowed(_targets(s) for s in sides)
+    cut = (
+        say(
+            "Loss with attention beyond each distance cut off in all heads, the first {kept} keys "
+            "kept, less the loss without a cut, over {over}: targets with {targets}.",
+            kept=one.kept,
+            over=over,
+            targets=targets,
+        )
+        if one.kept
+        else say(
+            "Loss with attention beyond each distance cut off in all heads, less the loss without "
+            "a cut, over {over}: targets with {targets}.",
+            over=over,
+            targets=targets,
+        )
+    )
+    caption = sentences(
+        cut,
+        say(
+            "What is cut is shared out among the keys that stay; through several layers influence "
+            "still travels further. Below 0 the cut helps."
+        ),
+        say("L: the trained length, {length:,} tokens.", length=one.trained_length)
+        if any(s.trained_length < s.length for s in sides)
+        else "",
+        say("Bands: 95 % bootstrap intervals over texts.")
+        if any(np.isfinite(s.low).any() for side in sides for s in side.series)
+        else "",
+    )
+    names = _words.rowed(dict.fromkeys(s.name for side in sides for s in side.series))
+    alt = say("Loss against reach: {names}.", names=names)
+    return FigureSpec(panels, caption, sentences(alt, caption))
+
+
+def _targets(side: Side) -> str:
+    return say(
+        "{first:,} to {last:,} tokens before them ({place})",
+        first=side.first,
+        last=side.last,
+        place=say(side.place),
+    )
 
 
 def _chart(side: Side) -> Chart:
@@ -75,14 +103,14 @@ def _chart(side: Side) -> Chart:
         x = s.reach[cuts].astype(np.float64)
         y, low, high = (v[cuts] for v in (s.added, s.low, s.high))
         notes = tuple(
-            f"95 %: {a:+.4f} to {b:+.4f}" if np.isfinite(a) else ""
+            _words.between(f"{a:+.4f}", f"{b:+.4f}") if np.isfinite(a) else ""
             for a, b in zip(low, high, strict=True)
         )
         lines.append(
             Line(
                 *(s.name, x, y, s.accent),
                 strong=True,
-                band=Band(low, high, "95 % interval"),
+                band=Band(low, high, say("95 % interval")),
                 markers=True,
                 label=s.name,
                 notes=notes,
@@ -91,16 +119,16 @@ def _chart(side: Side) -> Chart:
         seen += [y, low, high]
         reaches += x.tolist()
     return Chart(
-        title=f"Loss against reach · {side.place}",
+        title=say("Loss against reach · {place}", place=say(side.place)),
         accent="ink",
         lines=tuple(lines),
-        x=_axes.lengths(reaches, "reach: attention ends at this distance (tokens, log scale)"),
-        y=_axes.values(seen, "added loss (nats per token)", False, (-APART, APART)),
+        x=_axes.lengths(reaches, say("reach: attention ends at this distance (tokens, log scale)")),
+        y=_axes.values(seen, say("added loss (nats per token)"), False, (-APART, APART)),
         marks=((float(side.trained_length), "L"),),
         marks_on_top=True,
         levels=((0.0, ""),),
-        read="reach {x:,.0f}\n{y:+.4f} nats",
+        read=say("reach {x:,.0f}\n{y:+.4f} nats"),
     )
 
 
-FIGURE = FigureCard("reach-curve", "Loss against reach", "curves", build)
+FIGURE = FigureCard("reach-curve", mark("Loss against reach"), "curves", build)

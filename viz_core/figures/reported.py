@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from viz_core.figures import _axes
+from viz_core.figures import _axes, _words
 from viz_core.figures.spec import Axis, Chart, Dash, FigureCard, FigureSpec, Line, Values
+from viz_core.words import mark, say, sentences
 
 
 @dataclass(frozen=True)
@@ -41,9 +42,10 @@ def build(sides: Sequence[Side], caption: str) -> FigureSpec:
     """
     every = [s for side in sides for s in side.series]
     times = [float(t) for s in every for t in s.times]
-    axis = _axes.lengths(times, "N / L (times the trained length, log scale)")
+    axis = _axes.lengths(times, say("N / L (times the trained length, log scale)"))
     x = Axis(axis.label, axis.range, True, tuple((t, f"{name}×") for t, name in axis.ticks or ()))
-    y = _axes.values([s.ratio for s in every], "perplexity / that at L (log scale)", True, (1.0,))
+    label = say("perplexity / that at L (log scale)")
+    y = _axes.values([s.ratio for s in every], label, True, (1.0,))
     panels = tuple(
         Chart(
             title=side.title,
@@ -61,12 +63,16 @@ def build(sides: Sequence[Side], caption: str) -> FigureSpec:
             x=x,
             y=y,
             levels=((1.0, ""),),
-            read="{x:,.2f} times the trained length\n{y:,.3f} times the perplexity",
+            read=say("{x:,.2f} times the trained length\n{y:,.3f} times the perplexity"),
         )
         for side in sides
     )
-    names = "; ".join(f"{side.title}: {', '.join(s.name for s in side.series)}" for side in sides)
-    return FigureSpec(panels, caption, f"Perplexity by length, {names}. {caption}")
+    names = _words.rowed(
+        say("{title}: {names}", title=side.title, names=_words.listed(s.name for s in side.series))
+        for side in sides
+    )
+    alt = say("Perplexity by length, {names}.", names=names)
+    return FigureSpec(panels, caption, sentences(alt, caption))
 
 
-FIGURE = FigureCard("reported", "What others report", "curves", build)
+FIGURE = FigureCard("reported", mark("What others report"), "curves", build)

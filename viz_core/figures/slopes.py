@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from viz_core.figures import _axes, _words
 from viz_core.figures.spec import Axis, Chart, FigureCard, FigureSpec, Line, Values
+from viz_core.words import mark, say, sentences
 
 FEW = 4  # ticks: on a narrow page more would be turned
 APART = 0.14  # of a step between heads: how far the points of neighbouring layers stand apart
@@ -39,17 +40,21 @@ def build(side: Side) -> FigureSpec:
     """Two panels: measured against nominal on logarithmic axes, and the relative error by head."""
     left, right = _scatter(side), _errors(side)
     over = _words.texts(side.texts, side.length)
-    caption = (
-        f"{side.name}: slope of log-attention within rows, by head and layer (paler from the first "
-        f"layer to the last), over {over}. First, against the slope that the encoding set; dashed: "
-        "equal. Then, how far off, as a share of it."
-    )
-    if side.texts > 1:
-        caption += " Bars: 95 % intervals over texts. "
     rising = int((side.value >= 0).sum())
-    if rising:
-        caption += f"{rising} head{'s' * (rising > 1)} rise{'s' * (rising == 1)}: not in the first."
-    return FigureSpec((left, right), caption.strip(), f"Measured slopes. {caption}")
+    caption = sentences(
+        say(
+            "{name}: slope of log-attention within rows, by head and layer (paler from the first "
+            "layer to the last), over {over}. First, against the slope that the encoding set; "
+            "dashed: equal. Then, how far off, as a share of it.",
+            name=side.name,
+            over=over,
+        ),
+        say("Bars: 95 % intervals over texts.") if side.texts > 1 else "",
+        say("1 head rises: not in the first.") if rising == 1 else "",
+        say("{rising} heads rise: not in the first.", rising=rising) if rising > 1 else "",
+    )
+    alt = sentences(say("Measured slopes."), caption)
+    return FigureSpec((left, right), caption, alt)
 
 
 def _scatter(side: Side) -> Chart:
@@ -59,18 +64,18 @@ def _scatter(side: Side) -> Chart:
     seen = np.concatenate([x, *y])
     low, high = float(np.nanmin(seen)) / 1.5, float(np.nanmax(seen)) * 1.5
     ends = np.array([low, high])
-    lines = [Line("measured = nominal", ends, ends, "ink", dash="dash")]
+    lines = [Line(say("measured = nominal"), ends, ends, "ink", dash="dash")]
     for i in reversed(range(len(y))):  # the first layer on top
         lines += _points(side, i, x, y[i], bars[0][i], bars[1][i])
     ticks = tuple((2.0**-n, f"1/{2**n}") for n in range(20) if low < 2.0**-n < high)
     ticks = ticks[1 :: len(ticks) // FEW] if len(ticks) > FEW else ticks
     return Chart(
-        title=f"{side.name} · median error {100 * side.error:.1f} %",
+        title=say("{name} · median error {error:.1f} %", name=side.name, error=100 * side.error),
         accent=side.accent,
         lines=tuple(lines),
-        x=Axis("nominal slope (nats per token, log scale)", (low, high), True, ticks),
-        y=Axis("measured (log scale)", (low, high), True, ticks),
-        read="{y:.5f} nats per token",
+        x=Axis(say("nominal slope (nats per token, log scale)"), (low, high), True, ticks),
+        y=Axis(say("measured (log scale)"), (low, high), True, ticks),
+        read=say("{y:.5f} nats per token"),
     )
 
 
@@ -81,12 +86,13 @@ def _errors(side: Side) -> Chart:
     for i in range(layers):
         place = np.arange(1, heads + 1) + _aside(i, layers)
         lines += _points(side, i, place, *(r[i] for r in relative))
-    y = _axes.values([r.ravel() for r in relative], "measured / nominal − 1 (%)", False, (0.0,))
+    label = say("measured / nominal − 1 (%)")
+    y = _axes.values([r.ravel() for r in relative], label, False, (0.0,))
     return Chart(
-        title="Error by head",
+        title=say("Error by head"),
         accent=side.accent,
         lines=tuple(lines),
-        x=Axis("head", (0.4, heads + 0.6), False, _axes.labelled(range(1, heads + 1))),
+        x=Axis(say("head"), (0.4, heads + 0.6), False, _axes.labelled(range(1, heads + 1))),
         y=y,
         levels=((0.0, ""),),
         read="{y:+.2f} %",
@@ -102,7 +108,8 @@ def _points(side: Side, layer: int, x: Values, y: Values, low: Values, high: Val
     """One layer's points, unconnected, and the bars of their intervals."""
     shade = layer / max(len(side.value) - 1, 1)
     notes = tuple(
-        f"head {h + 1}, nominal {-m:.5f}" + (f"\n95 %: {-b:.5f} to {-a:.5f}" if a == a else "")
+        say("head {head}, nominal {slope:.5f}", head=h + 1, slope=-m)
+        + ("\n" + _words.between(f"{-b:.5f}", f"{-a:.5f}") if a == a else "")
         for h, (m, a, b) in enumerate(
             zip(side.nominal, side.low[layer], side.high[layer], strict=True)
         )
@@ -110,14 +117,14 @@ def _points(side: Side, layer: int, x: Values, y: Values, low: Values, high: Val
     gaps: Values = np.full(len(x), np.nan)
     return [
         Line(
-            f"layer {layer + 1}, 95 %",
+            say("layer {layer}, 95 %", layer=layer + 1),
             _woven(x, x, gaps),
             _woven(low, high, gaps),
             side.accent,
             shade,
         ),
         Line(
-            f"layer {layer + 1}",
+            say("layer {layer}", layer=layer + 1),
             _woven(x, gaps),
             _woven(y, gaps),
             side.accent,
@@ -134,4 +141,4 @@ def _woven(*parts: Values) -> Array:
     return np.stack(parts, axis=1).astype(np.float64).ravel()
 
 
-FIGURE = FigureCard("slopes", "Slopes, nominal and measured", "curves", build)
+FIGURE = FigureCard("slopes", mark("Slopes, nominal and measured"), "curves", build)

@@ -30,12 +30,23 @@ class Scale:
 
 
 @dataclass(frozen=True)
+class Guide:
+    """A fine line on a map that says where to look: before a `key`, or, without one, along the
+    diagonal at a `distance` between query and key, tokens; with a short `label`, or none."""
+
+    distance: float = 0.0
+    key: int | None = None
+    label: str = ""
+
+
+@dataclass(frozen=True)
 class Heatmap:
     """One map: `value` [row, column] on token ranges `rows` x `columns`, cells of `cell` tokens.
 
     NaN where there is nothing to show. `unit` says what value is: "log10 A", "nats" or "A", and
     `of` what A is called, such as "mean A". `accent` names the encoding whose colour marks the
-    panel; `mark` a length to draw lines at; `where` says ranges and cells in words.
+    panel; `mark` a length to draw lines at, `guides` more lines; `where` says ranges and cells in
+    words.
     """
 
     title: str
@@ -50,6 +61,7 @@ class Heatmap:
     mark: int | None = None
     where: str = ""
     of: str = "A"
+    guides: tuple[Guide, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from viz_core.figures import _axes, _words
 from viz_core.figures.spec import Axis, Chart, FigureCard, FigureSpec, Line
+from viz_core.words import mark, say, sentences
 
 BINS = 300  # of a curve, each the highest amplitude within it: peaks keep their height
 SHORTEST = 2.0  # tokens: nothing is faster
@@ -45,9 +46,9 @@ def build(sides: Sequence[Side], layer: int, head: int, marked: str) -> FigureSp
     """
     slowest = max(1 / float(s.frequency[0]) for s in sides)
     top = max(float(s.amplitude.max()) for s in sides)
-    y = Axis("amplitude (nats)", (0.0, 1.15 * max(top, 1e-3)))
+    y = Axis(say("amplitude (nats)"), (0.0, 1.15 * max(top, 1e-3)))
     x = Axis(
-        "period (tokens, log scale)",
+        say("period (tokens, log scale)"),
         (SHORTEST, slowest),
         True,
         _axes.labelled([2.0**n for n in range(1, 1 + int(math.log2(slowest)))]),
@@ -61,17 +62,22 @@ def build(sides: Sequence[Side], layer: int, head: int, marked: str) -> FigureSp
             y=y,
             marks=_words.spaced((v for v in 2 * np.pi / s.theta if v < EDGE * slowest), APART),
             marks_on_top=True,
-            read="period {x:,.2f}\n{y:.3f} nats",
+            read=say("period {x:,.2f}\n{y:.3f} nats"),
         )
         for s in sides
     )
     over = _words.texts(sides[0].texts, sides[0].length)
-    caption = (
-        f"Amplitude by period of the log-attention curves of layer {layer + 1}, less their trend "
-        f"(Hann window), over {over}; head {head + 1} in full colour, the other heads faint. "
-        f"Dotted, and in tokens above: {marked}."
+    caption = say(
+        "Amplitude by period of the log-attention curves of layer {layer}, less their trend (Hann "
+        "window), over {over}; head {head} in full colour, the other heads faint. Dotted, and in "
+        "tokens above: {marked}.",
+        layer=layer + 1,
+        over=over,
+        head=head + 1,
+        marked=marked,
     )
-    return FigureSpec(panels, caption, f"Spectra: {', '.join(s.name for s in sides)}. {caption}")
+    alt = say("Spectra: {names}.", names=_words.listed(s.name for s in sides))
+    return FigureSpec(panels, caption, sentences(alt, caption))
 
 
 def _lines(side: Side, head: int) -> tuple[Line, ...]:
@@ -79,8 +85,8 @@ def _lines(side: Side, head: int) -> tuple[Line, ...]:
     lines = []
     for h in heads:
         period, amplitude = _binned(side.frequency, side.amplitude[h])
-        group = "" if h == head else "other heads"
-        name = f"{side.name}, head {h + 1}"
+        group = "" if h == head else say("the other heads")
+        name = say("{name}, head {head}", name=side.name, head=h + 1)
         lines.append(Line(name, period, amplitude, side.accent, strong=h == head, group=group))
     return tuple(lines)
 
@@ -95,4 +101,4 @@ def _binned(frequency: Array, amplitude: Array) -> tuple[Array, Array]:
     return 1 / frequency[best], amplitude[best]
 
 
-FIGURE = FigureCard("spectra", "Spectra of the decay curves", "curves", build)
+FIGURE = FigureCard("spectra", mark("Spectra of the decay curves"), "curves", build)

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from viz_core.figures import _axes, attention_maps
+from viz_core.figures import _axes, _words, attention_maps
 from viz_core.figures.spec import Axis, Chart, FigureCard, FigureSpec, Heatmap, Line
 from viz_core.types import Curve, Window
+from viz_core.words import mark, say, sentences
 
 DEEPEST = 12.0  # nats below the start: a weight of 6e-6; steep heads run on to hundreds
 ROOM = 0.5  # nats above the highest curve
@@ -66,7 +67,7 @@ def build(
             attention_maps.Side(
                 s.window,
                 h,
-                f"{s.name}, layer {s.layer}, head {h + 1}",
+                attention_maps.heading(s.name, s.layer, h + 1),
                 s.encoding,
                 s.trained_length,
                 s.length,
@@ -79,22 +80,43 @@ def build(
     first = sides[0]
     panels: tuple[Heatmap | Chart, ...] = (*maps.panels, *charts)
     trained = first.trained_length
-    length = "the trained length" if first.length == trained else f"trained at {trained:,}"
-    caption = (
-        f"The staircase of {first.name} (a) next to the ripples of {sides[1].name} (b): geometric "
-        f"mean of attention over {first.window.texts} texts of {first.length:,} tokens ({length}); "
-        f"queries down, keys across. (c, d) Log-attention of the same heads by distance over "
-        f"{first.curve.texts} texts, with row fixed effects, the first {first.curve.sink} keys "
-        f"left out; dashed: each encoding's own law. (e) The distance that holds "
-        f"{100 * reach.share:.0f} % of a head's attention; dashed: the bias alone; dotted: uniform "
-        f"attention. {_growth(sides, reach)} (f) How strongly the curves swing about their trend; "
-        f"dotted: {sides[1].name}'s wavelengths 2π / θ. {_ripples(sides[1])}"
+    names = {"stairs": first.name, "waves": sides[1].name}
+    length = (
+        say("the trained length")
+        if first.length == trained
+        else say("trained at {length:,}", length=trained)
     )
-    alt = (
-        f"Six maps, decay curves, reach by head and spectrum of {first.name} and {sides[1].name}. "
-        f"{caption}"
+    caption = sentences(
+        say(
+            "The staircase of {stairs} (a) next to the ripples of {waves} (b): geometric mean of "
+            "attention over {over} ({length}); queries down, keys across.",
+            **names,
+            over=_words.texts(first.window.texts, first.length),
+            length=length,
+        ),
+        say(
+            "(c, d) Log-attention of the same heads by distance over {over}, with row fixed "
+            "effects, the first {sink} keys left out; dashed: each encoding's own law.",
+            over=_words.over(first.curve.texts),
+            sink=first.curve.sink,
+        ),
+        say(
+            "(e) The distance that holds {share:.0f} % of a head's attention; dashed: the bias "
+            "alone; dotted: uniform attention.",
+            share=100 * reach.share,
+        ),
+        _growth(sides, reach),
+        say(
+            "(f) How strongly the curves swing about their trend; dotted: {waves}'s wavelengths "
+            "2π / θ.",
+            waves=sides[1].name,
+        ),
+        _ripples(sides[1]),
     )
-    return FigureSpec(panels, caption, alt)
+    alt = say(
+        "Six maps, decay curves, reach by head and spectrum of {stairs} and {waves}.", **names
+    )
+    return FigureSpec(panels, caption, sentences(alt, caption))
 
 
 def _decay(sides: Sequence[Side]) -> list[Chart]:
@@ -103,25 +125,26 @@ def _decay(sides: Sequence[Side]) -> list[Chart]:
     shown = [c[list(s.shown)] for s, (c, _) in zip(sides, placed, strict=True)]
     longest = max(c.shape[1] for c in shown)
     low = max(float(np.floor(min(c.min() for c in shown))), -DEEPEST)
-    x = Axis("distance (tokens)", (0.0, float(longest)))
-    y = Axis("log-attention (nats)", (low, max(float(c.max()) for c in shown) + ROOM))
+    x = Axis(say("distance (tokens)"), (0.0, float(longest)))
+    y = Axis(say("log-attention (nats)"), (low, max(float(c.max()) for c in shown) + ROOM))
     charts = []
     for side, (curves, laws) in zip(sides, placed, strict=True):
         d = np.arange(curves.shape[1], dtype=np.float64)
         lines = []
         for h, shade in zip(side.shown, _shades(side.shown), strict=True):
-            name = f"head {h + 1}"
+            name = say("head {head}", head=h + 1)
             lines.append(Line(name, d, curves[h], side.encoding, shade, strong=True, label=name))
             if np.isfinite(laws[h]).any():
-                lines.append(Line(f"{name}, law", d, laws[h], "ink", dash="dash"))
+                law = say("{name}, law", name=name)
+                lines.append(Line(law, d, laws[h], "ink", dash="dash"))
         charts.append(
             Chart(
-                title=f"Decay of {side.name}",
+                title=say("Decay of {name}", name=side.name),
                 accent=side.encoding,
                 lines=tuple(lines),
                 x=x,
                 y=y,
-                read="distance {x:,.0f}\n{y:.2f} nats",
+                read=say("distance {x:,.0f}\n{y:.2f} nats"),
             )
         )
     return charts
@@ -134,17 +157,17 @@ def _stairs(sides: tuple[Side, Side], reach: Reach) -> Chart:
         Line(s.name, x, np.repeat(s.reach, 2), s.encoding, strong=s is sides[0], label=s.name)
         for s in reversed(sides)
     ]
-    lines.append(Line("the bias alone", x, np.repeat(reach.law, 2), "ink", dash="dash"))
+    lines.append(Line(say("the bias alone"), x, np.repeat(reach.law, 2), "ink", dash="dash"))
     return Chart(
-        title="Stairs: reach by head",
+        title=say("Stairs: reach by head"),
         accent=sides[0].encoding,
         lines=tuple(lines),
-        x=Axis("head", (0.5, heads + 0.5), ticks=_axes.labelled(list(range(1, heads + 1)))),
+        x=Axis(say("head"), (0.5, heads + 0.5), ticks=_axes.labelled(list(range(1, heads + 1)))),
         y=_axes.values(
-            [s.reach for s in sides], "reach (tokens)", True, (*reach.law.tolist(), reach.even)
+            [s.reach for s in sides], say("reach (tokens)"), True, (*reach.law.tolist(), reach.even)
         ),
-        levels=((reach.even, "uniform attention"),),
-        read="head {x:.0f}\n{y:,.1f} tokens",
+        levels=((reach.even, say("uniform attention")),),
+        read=say("head {x:.0f}\n{y:,.1f} tokens"),
     )
 
 
@@ -154,7 +177,7 @@ def _spectrum(sides: tuple[Side, Side], frequency: Array, wavelengths: Sequence[
     stairs, waves = sides
     lines = [
         Line(
-            f"{stairs.name}, head {h + 1}",
+            say("{name}, head {head}", name=stairs.name, head=h + 1),
             period,
             still[h],
             stairs.encoding,
@@ -164,7 +187,8 @@ def _spectrum(sides: tuple[Side, Side], frequency: Array, wavelengths: Sequence[
     ]
     lines += [
         Line(
-            *(f"{waves.name}, head {h + 1}", period, swings[h], waves.encoding, shade),
+            say("{name}, head {head}", name=waves.name, head=h + 1),
+            *(period, swings[h], waves.encoding, shade),
             strong=True,
         )
         for h, shade in zip(waves.shown, _shades(waves.shown), strict=True)
@@ -172,13 +196,13 @@ def _spectrum(sides: tuple[Side, Side], frequency: Array, wavelengths: Sequence[
     ends = float(period.min()), float(period.max())
     ticks = _axes.lengths(ends, "").ticks
     return Chart(
-        title="Ripples: spectrum",
+        title=say("Ripples: spectrum"),
         accent=waves.encoding,
         lines=tuple(lines),
-        x=Axis("period (tokens)", ends, True, ticks),
-        y=Axis("amplitude (nats)", (0.0, 1.06 * max(float(line.y.max()) for line in lines))),
+        x=Axis(say("period (tokens)"), ends, True, ticks),
+        y=Axis(say("amplitude (nats)"), (0.0, 1.06 * max(float(line.y.max()) for line in lines))),
         marks=tuple((w, "") for w in wavelengths if ends[0] < w < ends[1]),
-        read="period {x:,.1f}\n{y:.3f} nats",
+        read=say("period {x:,.1f}\n{y:.3f} nats"),
     )
 
 
@@ -199,29 +223,45 @@ def _shades(heads: Sequence[int]) -> list[float | None]:
 
 def _growth(sides: tuple[Side, Side], reach: Reach) -> str:
     law, *found = reach.grows
-    words = [
-        f"{s.name}'s grows by a factor of {factor:.2f} from head to head (95 % interval "
-        f"{low:.2f} to {high:.2f}; {_p(p)})"
+    stairs, waves = (
+        say(
+            "{name}'s grows by a factor of {factor:.2f} from head to head (95 % interval "
+            "{low:.2f} to {high:.2f}; {p})",
+            name=s.name,
+            factor=factor,
+            low=low,
+            high=high,
+            p=_p(p),
+        )
         for s, (factor, low, high, p) in zip(sides, found, strict=True)
-    ]
-    return f"{words[0]}, that of the bias alone by {law[0]:.2f}; {words[1]}, heads in random order."
+    )
+    return say(
+        "{stairs}, that of the bias alone by {law:.2f}; {waves}, heads in random order.",
+        stairs=stairs,
+        law=law[0],
+        waves=waves,
+    )
 
 
 def _ripples(side: Side) -> str:
     told, chance, p = side.ripple[list(side.shown)].T
-    return (
-        f"{side.name}'s frequencies explain {_span(told)} of these heads' swings, as many random "
-        f"ones {_span(chance)} ({_p(float(p.max()))})."
+    return say(
+        "{name}'s frequencies explain {told} of these heads' swings, as many random ones {chance} "
+        "({p}).",
+        name=side.name,
+        told=_span(told),
+        chance=_span(chance),
+        p=_p(float(p.max())),
     )
 
 
 def _span(values: Array) -> str:
     low, high = f"{values.min():.2f}", f"{values.max():.2f}"
-    return low if low == high else f"{low} to {high}"
+    return low if low == high else say("{low} to {high}", low=low, high=high)
 
 
 def _p(value: float) -> str:
     return f"p = {value:.3f}" if value >= 0.0005 else "p < 0.001"
 
 
-FIGURE = FigureCard("staircase-ripples", "The staircase next to the ripples", "maps", build)
+FIGURE = FigureCard("staircase-ripples", mark("The staircase next to the ripples"), "maps", build)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from viz_core.figures import _axes, _words
 from viz_core.figures.spec import Axis, Chart, Dash, FigureCard, FigureSpec, Line
+from viz_core.words import mark, say, sentences
 
 Array = npt.NDArray[np.float64]
 
@@ -43,46 +44,49 @@ def build(
     low = 2.0 ** math.floor(math.log2(min(float(v.min()) for v in seen)))
     high = 1.5 * max(float(even.max()), *(float(v.max()) for v in seen))
     ticks = [2.0**n for n in range(int(math.log2(low)), int(math.log2(high)) + 1)]
-    y = Axis("reach (tokens)", (low / 1.2, high), True, _axes.labelled(ticks))
+    y = Axis(say("reach (tokens)"), (low / 1.2, high), True, _axes.labelled(ticks))
     heads = max(s.reach.shape[1] for s in sides)
-    x = Axis("head", (0.4, heads + 0.6), False, _axes.labelled(range(1, heads + 1)))
+    x = Axis(say("head"), (0.4, heads + 0.6), False, _axes.labelled(range(1, heads + 1)))
     panels = tuple(
         Chart(
-            title=f"{100 * share:.0f} % of attention",
+            title=say("{share:.0f} % of attention", share=100 * share),
             accent="ink",
             lines=tuple(line for s in sides for line in _lines(s, layer, i)),
             x=x,
             y=y,
-            levels=((float(even[i]), "uniform attention"),),
-            read="{y:,.1f} tokens",
+            levels=((float(even[i]), say("uniform attention")),),
+            read=say("{y:,.1f} tokens"),
         )
         for i, share in enumerate(shares)
     )
     over = _words.texts(sides[0].texts, sides[0].length)
-    caption = (
-        f"The distance within which each head of layer {layer + 1} spends so much of its "
-        f"attention, {keys}, over all queries of {over}; faint: the other layers. Dashed: the "
-        "encoding's bias alone over the same queries. Dotted: uniform attention over the keys "
-        "that each query sees."
+    caption = say(
+        "The distance within which each head of layer {layer} spends so much of its attention, "
+        "{keys}, over all queries of {over}; faint: the other layers. Dashed: the encoding's bias "
+        "alone over the same queries. Dotted: uniform attention over the keys that each query "
+        "sees.",
+        layer=layer + 1,
+        keys=keys,
+        over=over,
     )
-    return FigureSpec(
-        panels, caption, f"Reach by head: {', '.join(s.name for s in sides)}. {caption}"
-    )
+    alt = say("Reach by head: {names}.", names=_words.listed(s.name for s in sides))
+    return FigureSpec(panels, caption, sentences(alt, caption))
 
 
 def _lines(side: Side, layer: int, share: int) -> list[Line]:
     lines = [
         _stairs(
-            f"{side.name}, layer {i + 1}",
+            say("{name}, layer {layer}", name=side.name, layer=i + 1),
             side.accent,
             reach[:, share],
-            group=f"{side.name}, other layers",
+            group=say("{name}, other layers", name=side.name),
         )
         for i, reach in enumerate(side.reach)
         if i != layer
     ]
     if side.nominal is not None:
-        lines.append(_stairs(f"{side.name}, nominal", "ink", side.nominal[:, share], dash="dash"))
+        name = say("{name}, nominal", name=side.name)
+        lines.append(_stairs(name, "ink", side.nominal[:, share], dash="dash"))
     lines.append(_stairs(side.name, side.accent, side.reach[layer, :, share], label=side.name))
     return lines
 
@@ -100,9 +104,9 @@ def _stairs(
         dash=dash,
         strong=bool(label),
         label=label,
-        notes=tuple(f"head {h}" for h in heads for _ in range(2)),
+        notes=tuple(say("head {head}", head=h) for h in heads for _ in range(2)),
         group=group,
     )
 
 
-FIGURE = FigureCard("stairs", "Reach by head", "curves", build)
+FIGURE = FigureCard("stairs", mark("Reach by head"), "curves", build)

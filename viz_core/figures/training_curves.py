@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from viz_core.figures import _axes
+from viz_core.figures import _axes, _words
 from viz_core.figures.spec import Axis, Chart, FigureCard, FigureSpec, Line, Values
+from viz_core.words import mark, say, sentences
 
 
 @dataclass(frozen=True)
@@ -30,21 +31,23 @@ def build(series: Sequence[Series], levels: Sequence[float] = ()) -> FigureSpec:
     )
     longest = max(float(line.x.max()) for line in lines)
     chart = Chart(
-        title="Validation loss while training",
+        title=say("Validation loss while training"),
         accent="ink",
         lines=lines,
-        x=Axis("tokens seen (millions)", (0.0, 1.02 * longest)),
-        y=_axes.values([s.loss for s in series], "validation loss (nats per token)", False),
+        x=Axis(say("tokens seen (millions)"), (0.0, 1.02 * longest)),
+        y=_axes.values([s.loss for s in series], say("validation loss (nats per token)"), False),
         levels=tuple((level, f"{level:g}") for level in levels),
-        read="{x:,.2f} million tokens\n{y:.3f} nats",
+        read=say("{x:,.2f} million tokens\n{y:.3f} nats"),
     )
-    caption = (
+    caption = say(
         "Validation loss, all on the same held-out windows of the trained length, after each so "
         "many tokens of the same texts in the same order; one training per encoding, all from one "
         "seed, so small gaps between curves may be chance."
     )
-    alt = "Validation loss by tokens seen: " + "; ".join(s.name for s in series) + ". " + caption
-    return FigureSpec((chart,), caption, alt)
+    alt = say(
+        "Validation loss by tokens seen: {names}.", names=_words.rowed(s.name for s in series)
+    )
+    return FigureSpec((chart,), caption, sentences(alt, caption))
 
 
 def least(series: Series, level: float) -> float | None:
@@ -58,4 +61,4 @@ def largest_rise(series: Series) -> float:
     return float(max(0.0, np.diff(series.loss).max(initial=0.0)))
 
 
-FIGURE = FigureCard("training-curves", "Validation loss while training", "curves", build)
+FIGURE = FigureCard("training-curves", mark("Validation loss while training"), "curves", build)

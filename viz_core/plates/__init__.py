@@ -12,6 +12,7 @@ from functools import cache
 
 from viz_core.errors import UnknownName
 from viz_core.plates._contract import Options, Plate, Plot
+from viz_core.words import mark
 
 __all__ = ["Options", "Plate", "Plot", "all_plates", "get"]
 
@@ -27,5 +28,5 @@ def all_plates() -> dict[str, Plate]:
 def get(name: str) -> Plate:
     """The plate called `name`. Raises UnknownName."""
     if name not in all_plates():
-        raise UnknownName("a figure", name, list(all_plates()))
+        raise UnknownName(mark("a figure"), name, list(all_plates()))
     return all_plates()[name]

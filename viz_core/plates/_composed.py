@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from viz_core.figures.spec import FigureSpec
 from viz_core.plates._contract import Plot
 from viz_core.render.paper import arrangement
+from viz_core.words import sentences
 
 FEW = 3  # letters that are named one by one; more are named from the first to the last
 _MARK = re.compile(r"\([a-z](?:, [a-z])*\)")  # (a), or (c, d), as a figure of its own has them
@@ -23,15 +24,16 @@ def join(plots: Sequence[Plot]) -> Plot:
     counts = [len(arrangement.blocks_of(plot.spec.panels)) for plot in plots]
     every = arrangement.letters(sum(counts))
     own = [every[sum(counts[:i]) : sum(counts[: i + 1])] for i in range(len(plots))]
+    together = [*zip(plots, own, strict=True)]
     spec = FigureSpec(
         panels,
-        " ".join(_lettered(p.spec.caption, some) for p, some in zip(plots, own, strict=True)),
-        " ".join(_lettered(p.spec.alt, some) for p, some in zip(plots, own, strict=True)),
+        sentences(*(_lettered(p.spec.caption, some) for p, some in together)),
+        sentences(*(_lettered(p.spec.alt, some) for p, some in together)),
         parts if len(parts) > 1 else (),
     )
     facts = {
         f"{_mark(some)} {name}".strip(): value
-        for plot, some in zip(plots, own, strict=True)
+        for plot, some in together
         for name, value in plot.facts.items()
     }
     sources = tuple(dict.fromkeys(source for plot in plots for source in plot.sources))

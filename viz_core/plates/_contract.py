@@ -14,6 +14,7 @@ from viz_core.export.target import Target
 from viz_core.figures.spec import FigureSpec
 from viz_core.progress import Progress, ignore
 from viz_core.render import paper
+from viz_core.words import say, speaking
 
 Options = Mapping[str, Any]  # values are words, whole numbers, lists of either, or None
 
@@ -31,6 +32,7 @@ class Plot:
 class Plate:
     """A figure that is made from checkpoints or tables.
 
+    `title` is marked: `words.say` says it.
     `options` holds every option that it takes, by the names of the command line, with its default;
     None stands for what the checkpoint says. `draw` gets a value for each. `examples` are what the
     gallery shows of it: options by the name of the example.
@@ -50,7 +52,8 @@ class Plate:
         dpi: float = paper.DPI,
         progress: Progress = ignore,
     ) -> Export:
-        """The figure with the options `given` (None: not given), ready to be written as `name`.
+        """The figure with the options `given` (None: not given) in the language of `target`, ready
+        to be written as `name`.
 
         Raises UsageError for options that it doesn't take, and as `draw` does.
         """
@@ -58,18 +61,23 @@ class Plate:
         self.check(wanted)
         target.sheet()  # raises before any work
         chosen = {**self.options, **wanted}
-        plot = self.draw(chosen, progress)
+        with speaking(target.language):
+            plot, title = self.draw(chosen, progress), say(self.title)
         arrays = digest(data.arrays(plot.spec))
         source = Provenance(self.id, chosen, asdict(target), plot.sources, plot.facts, arrays)
-        return Export(plot.spec, self.title, name or self.id, target, source, dpi)
+        return Export(plot.spec, title, name or self.id, target, source, dpi)
 
     def check(self, names: Iterable[str]) -> None:
         """Raises UsageError where one of `names` is no option of this plate."""
         unknown = [name for name in names if name not in self.options]
         if unknown:
             raise UsageError(
-                f"Expected options of {self.id} among {_listed(self.options)}; got "
-                f"{_listed(name[:40] for name in unknown[:3])}."
+                say(
+                    "Expected options of {figure} among {known}; got {names}.",
+                    figure=self.id,
+                    known=_listed(self.options),
+                    names=_listed(name[:40] for name in unknown[:3]),
+                )
             )
 
     def read(self, words: Mapping[str, str]) -> Options:

@@ -13,6 +13,7 @@ from viz_core.export.provenance import Facts, Source, digest
 from viz_core.figures import encoding_atlas
 from viz_core.plates import _places
 from viz_core.plates._contract import Options
+from viz_core.words import PLAIN, say, speaking
 
 LONGEST = 16_384  # tokens that are shown
 SIZES: Options = {
@@ -44,8 +45,11 @@ class Formulas:
         for a in self.sides:
             if a.law is None:
                 raise UsageError(
-                    f"Expected --encodings with a formula; all numbers of {a.card.id} are trained, "
-                    "so draw a checkpoint's map instead."
+                    say(
+                        "Expected --encodings with a formula; all numbers of {encoding} are "
+                        "trained, so draw a checkpoint's map instead.",
+                        encoding=a.card.id,
+                    )
                 )
             found.append(
                 encoding_atlas.Side(
@@ -77,21 +81,37 @@ def formulas(options: Options) -> Formulas:
     heads, width = options["model_heads"], options["head_width"]
     trained, length = options["trained_length"], options["length"]
     if length > LONGEST:
-        raise UsageError(f"Expected --length up to {LONGEST:,} here; got {length:,}.")
+        raise UsageError(
+            say(
+                "Expected --length up to {longest:,} here; got {length:,}.",
+                longest=LONGEST,
+                length=length,
+            )
+        )
     shown = _places.one_head(options) if "heads" in options else 1
     if shown > heads:
-        raise UsageError(f"Expected --heads up to {heads}, as --model-heads says; got {shown}.")
+        raise UsageError(
+            say(
+                "Expected --heads up to {heads}, as --model-heads says; got {shown}.",
+                heads=heads,
+                shown=shown,
+            )
+        )
     geometry = Geometry(heads, width, heads * width, trained)
     sides = [alone.make(*_read(word), geometry, length) for word in options["encodings"]]
     return Formulas(tuple(sides), shown - 1, trained, length)
 
 
 def sources(some: Sequence[Alone]) -> tuple[Source, ...]:
-    """What provenance says of encodings: the sha256 of what their formulas give here."""
-    return tuple(
-        Source("encoding", a.title, digest({"law": a.law} if a.law is not None else {}))
-        for a in some
-    )
+    """What provenance says of encodings: the sha256 of what their formulas give here.
+
+    In English, whatever the figure's language: a source is the same in all.
+    """
+    with speaking(PLAIN):
+        return tuple(
+            Source("encoding", a.title, digest({"law": a.law} if a.law is not None else {}))
+            for a in some
+        )
 
 
 def _read(word: str) -> tuple[str, dict[str, Value]]:
@@ -103,6 +123,7 @@ def _read(word: str) -> tuple[str, dict[str, Value]]:
     for part in parts:
         key, _, value = part.partition("=")
         if key not in known:
-            raise UnknownName(f"a parameter of {name}", key[:40], list(known) or ["none"])
+            what = say("a parameter of {encoding}", encoding=name)
+            raise UnknownName(what, key[:40], list(known) or [say("none")])
         values[key] = known[key].check(value[:40])
     return name, values

@@ -17,6 +17,7 @@ from viz_core.results import Kept
 from viz_core.signatures.portrait import Portrait
 from viz_core.store import Entry, Store
 from viz_core.types import SINK
+from viz_core.words import say
 
 STORE_BYTES = 4 << 30  # as the app keeps: a smaller limit would remove what it has computed
 
@@ -37,12 +38,19 @@ def checkpoints(names: Sequence[str]) -> list[Checkpoint]:
 def passages(text: str, length: int, count: int, checkpoint: Checkpoint) -> list[texts.Passage]:
     """`count` passages of exactly `length` tokens. Raises TextError where there are fewer."""
     if text == texts.PASTED:
-        raise TextError("Expected a text that others can read too; got a pasted one.")
+        raise TextError(say("Expected a text that others can read too; got a pasted one."))
     found = texts.passages(text, length, count, checkpoint.tokenizer())
     if len(found) < count or min(len(p.ids) for p in found) < length:
         raise TextError(
-            f"Expected {count} texts of {length:,} tokens in {text}; it has {len(found)} of at "
-            f"least {min(len(p.ids) for p in found):,}. Choose fewer --texts or a shorter --length."
+            say(
+                "Expected {count} texts of {length:,} tokens in {text}; it has {found} of at least "
+                "{least:,}. Choose fewer --texts or a shorter --length.",
+                count=count,
+                length=length,
+                text=text,
+                found=len(found),
+                least=min(len(p.ids) for p in found),
+            )
         )
     return found
 

@@ -11,6 +11,7 @@ from viz_core import plates
 from viz_core.errors import UnknownName, UsageError
 from viz_core.plates._contract import Options, Plot
 from viz_core.progress import Progress, ignore
+from viz_core.words import mark, say
 
 LONGEST = 200  # characters of a word
 FARTHEST = 1 << 17  # tokens of a text that a pin from elsewhere may ask for
@@ -52,27 +53,46 @@ class Pin:
 
         Raises UnknownName for another plate, and UsageError for an option or a value that it
         doesn't take. Unless `local`, a checkpoint can't be a path, which says nothing elsewhere,
-        nor a text so long that reading it alone would stop a server.
+        nor a table, nor a text so long that reading it alone would stop a server.
         """
         if self.plate not in plates.all_plates() or self.plate == "tray":
             known = [name for name in plates.all_plates() if name != "tray"]
-            raise UnknownName("a figure", self.plate[:SHOWN], known)
+            raise UnknownName(mark("a figure"), self.plate[:SHOWN], known)
         for value in self.options.values():
             if len(value) > LONGEST:
                 raise UsageError(
-                    f"Expected options of at most {LONGEST} characters; got one of {len(value):,}."
+                    say(
+                        "Expected options of at most {longest} characters; got one of {size:,}.",
+                        longest=LONGEST,
+                        size=len(value),
+                    )
                 )
         found = plates.get(self.plate).read(self.options)
         for name in () if local else (*found.get("checkpoints", ()), *found.get("places", ())):
             if re.search(r"[/\\]|\.safetensors", name):
                 raise UsageError(
-                    f"Expected shipped checkpoints; got the path {name[:SHOWN]!r}, which only the "
-                    "command line can open."
+                    say(
+                        "Expected shipped checkpoints; got the path {path!r}, which only the "
+                        "command line can open.",
+                        path=name[:SHOWN],
+                    )
                 )
+        if not local and found.get("table"):
+            raise UsageError(
+                say(
+                    "Expected a figure of what is shipped; got the table {name!r}, which only the "
+                    "command line can open.",
+                    name=found["table"][:SHOWN],
+                )
+            )
         if not local and (found.get("length") or 0) > FARTHEST:
             raise UsageError(
-                f"Expected a length up to {FARTHEST:,} tokens here; got {found['length']:,}, which "
-                "only the command line takes."
+                say(
+                    "Expected a length up to {farthest:,} tokens here; got {length:,}, which only "
+                    "the command line takes.",
+                    farthest=FARTHEST,
+                    length=found["length"],
+                )
             )
         return found
 
@@ -88,7 +108,9 @@ class Pin:
 def of_word(word: str) -> Pin:
     """The pin of a word, not yet known to be one of a plate. Raises UsageError for any other."""
     if not _WORD.fullmatch(word):
-        raise UsageError(f"Expected a pinned figure such as stairs~layer-3; got {word[:SHOWN]!r}.")
+        raise UsageError(
+            say("Expected a pinned figure such as stairs~layer-3; got {word!r}.", word=word[:SHOWN])
+        )
     plate, *rest = word.split("~")
     parts = [part.partition("-") for part in rest]
     return Pin(plate, {name: _plain(value) for name, _, value in parts})

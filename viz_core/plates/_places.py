@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from viz_core import catalogue, series
 from viz_core.catalogue import Checkpoint
 from viz_core.errors import UsageError
+from viz_core.figures import attention_maps
 from viz_core.plates._contract import Options
 from viz_core.types import Range
+from viz_core.words import say
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,7 @@ class Place:
     @property
     def title(self) -> str:
         """The name, with the head's place in words."""
-        return f"{self.name}, layer {self.layer + 1}, head {self.head + 1}"
+        return attention_maps.heading(self.name, self.layer + 1, self.head + 1)
 
 
 def places(options: Options) -> list[Place]:
@@ -47,14 +49,16 @@ def one_checkpoint(options: Options) -> Checkpoint:
     """That of --checkpoints. Raises UsageError for several, and as `catalogue.find` does."""
     names = options["checkpoints"]
     if len(names) != 1:
-        raise UsageError(f"Expected one of --checkpoints here; got {len(names)}.")
+        raise UsageError(say("Expected one of --checkpoints here; got {count}.", count=len(names)))
     return catalogue.find(names[0])
 
 
 def one_head(options: Options) -> int:
     """That of --heads, from 1. Raises UsageError for several."""
     if len(options["heads"]) != 1:
-        raise UsageError(f"Expected one of --heads here; got {len(options['heads'])}.")
+        raise UsageError(
+            say("Expected one of --heads here; got {count}.", count=len(options["heads"]))
+        )
     number: int = options["heads"][0]
     return number
 
@@ -64,8 +68,15 @@ def head(checkpoint: Checkpoint, layer: int, head: int) -> tuple[int, int]:
     config = checkpoint.config
     if not (1 <= layer <= config.layers and 1 <= head <= config.heads):
         raise UsageError(
-            f"Expected a layer up to {config.layers} and heads up to {config.heads} of "
-            f"{checkpoint.id}; got layer {layer}, head {head}."
+            say(
+                "Expected a layer up to {layers} and heads up to {heads} of {checkpoint}; got "
+                "layer {layer}, head {head}.",
+                layers=config.layers,
+                heads=config.heads,
+                checkpoint=checkpoint.id,
+                layer=layer,
+                head=head,
+            )
         )
     return layer - 1, head - 1
 
@@ -80,7 +91,10 @@ def boxes(options: Options, count: int) -> list[tuple[Range, Range] | None]:
         return [None] * count
     if not (queries and keys):
         raise UsageError(
-            "Expected --queries with --keys, such as --queries 512:768 --keys 0:256; got one alone."
+            say(
+                "Expected --queries with --keys, such as --queries 512:768 --keys 0:256; got one "
+                "alone."
+            )
         )
     rows, columns = each(queries, count, "queries"), each(keys, count, "keys")
     return [(_range(a), _range(b)) for a, b in zip(rows, columns, strict=True)]
@@ -90,7 +104,12 @@ def each(words: Sequence[str], count: int, name: str) -> list[str]:
     """One word for each of `count` panels, from one for all or one for each; else UsageError."""
     if len(words) not in (1, count):
         raise UsageError(
-            f"Expected --{name} once, or once for each of {count} panels; got {len(words)}."
+            say(
+                "Expected --{name} once, or once for each of {count} panels; got {found}.",
+                name=name,
+                count=count,
+                found=len(words),
+            )
         )
     return [*words] * (count if len(words) == 1 else 1)
 
@@ -104,8 +123,11 @@ def _place(word: str, scaling: str) -> Place:
     name, *numbers = word.rsplit(".", 2)
     if len(numbers) != 2 or not all(n.isascii() and n.isdecimal() and len(n) < 4 for n in numbers):
         raise UsageError(
-            "Expected --places as checkpoint.layer.head, such as alibi.3.2,rope.3.1; got "
-            f"{word[:40]!r}."
+            say(
+                "Expected --places as checkpoint.layer.head, such as alibi.3.2,rope.3.1; got "
+                "{word!r}.",
+                word=word[:40],
+            )
         )
     checkpoint = catalogue.find(name)
     return Place(checkpoint, *head(checkpoint, *map(int, numbers)), setting(scaling))

@@ -15,6 +15,7 @@ from viz_core.errors import AtlasError
 from viz_core.export.provenance import Source
 from viz_core.figures import extrapolation, mechanism, position_loss, training_curves
 from viz_core.perplexity.protocols import POSITIONS
+from viz_core.words import say
 
 
 def of_tables(kind: str) -> tuple[Source, ...]:
@@ -57,7 +58,7 @@ def mechanisms(
         rows = rows[kept & (rows.text == text)]
         rows = rows.drop_duplicates(["checkpoint", "setting", "length", "layer"], keep="last")
     if rows.empty:
-        raise _nothing("rows", "mechanism", text, checkpoints)
+        raise _nothing(say("rows"), "mechanism", text, checkpoints)
     plain, varied = rows[rows.setting == ""], rows[rows.setting != ""]
     count = int(series.counts(rows, "texts").max(initial=0))
     return series.mechanisms(plain), series.mechanisms(varied), count
@@ -69,14 +70,22 @@ def _rows(
     rows = series.rows_of(results.shipped(kind), protocol, text, settings=settings)
     rows = rows[rows.checkpoint.isin(checkpoints)] if len(rows) else rows
     if rows.empty:
-        raise _nothing(f"losses under {protocol}", kind, text, checkpoints)
+        what = say("losses under {protocol}", protocol=protocol)
+        raise _nothing(what, kind, text, checkpoints)
     return rows
 
 
 def _nothing(what: str, kind: str, text: str, checkpoints: Sequence[str]) -> AtlasError:
+    files = f"{results.FOLDER.name}/{kind}-*.csv"
     return AtlasError(
-        f"Expected {what} of {', '.join(checkpoints)} on {text} in "
-        f"{results.FOLDER.name}/{kind}-*.csv; there are none. Run `make results`."
+        say(
+            "Expected {what} of {checkpoints} on {text} in {files}; there are none. Run `make "
+            "results`.",
+            what=what,
+            checkpoints=", ".join(checkpoints),
+            text=text,
+            files=files,
+        )
     )
 
 
@@ -87,8 +96,12 @@ def training(checkpoint: Checkpoint) -> training_curves.Series:
         rows = pd.read_csv(path)[["tokens", "validation_loss"]].dropna().astype(np.float64)
     except (OSError, ValueError, KeyError) as error:
         raise AtlasError(
-            f"Expected tokens and validation_loss in training.csv beside {checkpoint.id}; it can't "
-            f"be read ({error}). Train it again with `make checkpoints`."
+            say(
+                "Expected tokens and validation_loss in training.csv beside {checkpoint}; it can't "
+                "be read ({error}). Train it again with `make checkpoints`.",
+                checkpoint=checkpoint.id,
+                error=error,
+            )
         ) from None
     (found,) = series.trainings(
         rows.assign(checkpoint=checkpoint.id), {checkpoint.id: checkpoint.config.encoding}

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from viz_core.errors import LengthError
-from viz_core.figures import bucket_edges
+from viz_core.figures import bucket_edges, head_wall
 from viz_core.plates import _gathered, _places, _portraits
 from viz_core.plates._contract import Options, Plate, Plot
 from viz_core.plates._portraits import Sitter
 from viz_core.progress import Progress
 from viz_core.signatures import staircase
+from viz_core.words import mark
 
 
 def draw(options: Options, progress: Progress) -> Plot:
     """A panel per checkpoint, one head of each. Raises UsageError for a head that one hasn't."""
     some = _portraits.sitters(options, progress)
     layer, head = _portraits.place(some, options["layer"], _places.one_head(options))
-    what = f"layer {layer + 1}, head {head + 1}"
+    what = head_wall.title(layer, head)
     spec = bucket_edges.build([_side(one, layer, head) for one in some], what)
     facts = _gathered.facts(some[0].portrait, [layer + 1]) | {"heads": [head + 1]}
     return Plot(spec, _portraits.sources(some, options), facts)
@@ -44,7 +45,7 @@ def _side(one: Sitter, layer: int, head: int) -> bucket_edges.Side:
 
 PLATE = Plate(
     "bucket-edges",
-    "Steps at the edges of T5's buckets",
+    mark("Steps at the edges of T5's buckets"),
     {"checkpoints": ["t5", "alibi", "rope"], "layer": 2, "heads": [1], **_portraits.COMMON},
     draw,
 )

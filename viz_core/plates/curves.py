@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from viz_core import texts
 from viz_core.figures import decay_curves
-from viz_core.plates import _gathered, _maps, _places
+from viz_core.plates import _gathered, _maps, _marks, _places
 from viz_core.plates._contract import Options, Plate, Plot
 from viz_core.progress import Progress, within
+from viz_core.words import mark
 
 
 def draw(options: Options, progress: Progress) -> Plot:
@@ -35,6 +36,7 @@ def draw(options: Options, progress: Progress) -> Plot:
                 encoding=config.encoding,
                 trained_length=config.length,
                 shown=others,
+                marks=_marks.of(place, some, found, law) if options["marks"] == "yes" else None,
             )
         )
     spec = decay_curves.build(sides, options["x_scale"] == "log")
@@ -55,12 +57,13 @@ def _heads(place: _places.Place, wanted: Sequence[int] | None) -> tuple[int, ...
 
 PLATE = Plate(
     "curves",
-    "Attention by distance, a layer's heads",
+    mark("Attention by distance, a layer's heads"),
     {
         "places": ["alibi.3.2", "rope.3.1"],
         "scaling": ["none"],
         "heads": None,
         "laws": "yes",
+        "marks": "no",
         "x_scale": "linear",
         "length": None,
         "text": texts.HELD_OUT,

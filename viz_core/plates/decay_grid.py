@@ -8,6 +8,7 @@ from viz_core.figures import decay_grid
 from viz_core.plates import _gathered
 from viz_core.plates._contract import Options, Plate, Plot
 from viz_core.progress import Progress, within
+from viz_core.words import mark, say
 
 
 def draw(options: Options, progress: Progress) -> Plot:
@@ -19,8 +20,12 @@ def draw(options: Options, progress: Progress) -> Plot:
     for i, checkpoint in enumerate(chosen):
         if max(layers) > checkpoint.config.layers:
             raise UsageError(
-                f"Expected --layers up to {checkpoint.config.layers} for {checkpoint.id}; got "
-                f"{max(layers)}."
+                say(
+                    "Expected --layers up to {layers} for {checkpoint}; got {layer}.",
+                    layers=checkpoint.config.layers,
+                    checkpoint=checkpoint.id,
+                    layer=max(layers),
+                )
             )
         length = options["length"] or checkpoint.config.length
         here = within(progress, i / len(chosen), (i + 1) / len(chosen))
@@ -47,7 +52,7 @@ def draw(options: Options, progress: Progress) -> Plot:
 
 PLATE = Plate(
     "decay-grid",
-    "Decay of every head, by encoding and layer",
+    mark("Decay of every head, by encoding and layer"),
     {
         "checkpoints": list(series.ORDER),
         "layers": None,

@@ -6,11 +6,12 @@ from dataclasses import replace
 
 from viz_core import texts
 from viz_core.errors import UsageError
-from viz_core.figures import difference
+from viz_core.figures import difference, head_wall
 from viz_core.plates import _gathered, _maps, _places
 from viz_core.plates._contract import Options, Plate, Plot
 from viz_core.progress import Progress, within
 from viz_core.series import name
+from viz_core.words import mark, say
 
 
 def draw(options: Options, progress: Progress) -> Plot:
@@ -22,7 +23,7 @@ def draw(options: Options, progress: Progress) -> Plot:
     config = checkpoint.config
     layer, head = _places.head(checkpoint, options["layer"], _places.one_head(options))
     if len(options["scaling"]) != 1 or options["scaling"] == ["none"]:
-        raise UsageError("Expected one setting other than none, such as --scaling linear:4.")
+        raise UsageError(say("Expected one setting other than none, such as --scaling linear:4."))
     setting: str = options["scaling"][0]
     (box,) = _places.boxes(options, 1)
     length = options["length"] or config.length
@@ -40,7 +41,7 @@ def draw(options: Options, progress: Progress) -> Plot:
             window = _maps.zoomed(checkpoint, some, "log", (layer, head), box, late, setting=word)
         called = name(config.encoding, word, checkpoint.id)
         sides.append(difference.Side(called, config.encoding, window, curve, 0))
-    what = f"layer {layer + 1}, head {head + 1}"
+    what = head_wall.title(layer, head)
     spec = difference.build(sides[0], sides[1], config.length, length, what)
     facts = _gathered.how(length, config.length, len(some)) | {
         "setting": setting,
@@ -55,7 +56,7 @@ def draw(options: Options, progress: Progress) -> Plot:
 
 PLATE = Plate(
     "difference",
-    "The same head under another setting",
+    mark("The same head under another setting"),
     {
         "checkpoints": ["rope"],
         "scaling": ["linear:4"],

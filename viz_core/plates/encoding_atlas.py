@@ -8,6 +8,7 @@ from viz_core.figures import encoding_atlas
 from viz_core.plates import _composed, _formulas
 from viz_core.plates._contract import Options, Plate, Plot
 from viz_core.progress import Progress
+from viz_core.words import mark
 
 
 def draw(options: Options, progress: Progress) -> Plot:
@@ -16,8 +17,8 @@ def draw(options: Options, progress: Progress) -> Plot:
     found = _formulas.formulas(options)
     # beside others in a row there is little room for titles
     drawn = [
-        replace(side, title=side.title.removesuffix(" · every head"))
-        for side in found.drawn(options)
+        side if len(side.law) > 1 else replace(side, title=a.title)
+        for side, a in zip(found.drawn(options), found.sides, strict=True)
     ]
     sources, facts = _formulas.sources(found.sides), found.facts()
     curves = encoding_atlas.curves(drawn, options["x_scale"] == "log", standing=False)
@@ -29,7 +30,7 @@ def draw(options: Options, progress: Progress) -> Plot:
 
 PLATE = Plate(
     "encoding-atlas",
-    "Encodings by position alone",
+    mark("Encodings by position alone"),
     {**_formulas.SHOWN, "encodings": ["alibi", "rope", "t5", "sinusoidal"], "x_scale": "linear"},
     draw,
     {"encoding-atlas": {}},

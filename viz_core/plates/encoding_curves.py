@@ -6,6 +6,7 @@ from viz_core.figures import encoding_atlas
 from viz_core.plates import _formulas
 from viz_core.plates._contract import Options, Plate, Plot
 from viz_core.progress import Progress
+from viz_core.words import mark
 
 
 def draw(options: Options, progress: Progress) -> Plot:
@@ -19,7 +20,7 @@ def draw(options: Options, progress: Progress) -> Plot:
 
 PLATE = Plate(
     "encoding-curves",
-    "Logits by distance, by position alone",
+    mark("Logits by distance, by position alone"),
     {**_formulas.SIZES, "heads": [4], "x_scale": "linear"},
     draw,
 )

@@ -6,6 +6,7 @@ from viz_core.figures import encoding_atlas
 from viz_core.plates import _formulas
 from viz_core.plates._contract import Options, Plate, Plot
 from viz_core.progress import Progress
+from viz_core.words import mark
 
 
 def draw(options: Options, progress: Progress) -> Plot:
@@ -16,4 +17,4 @@ def draw(options: Options, progress: Progress) -> Plot:
     return Plot(spec, _formulas.sources(found.sides), found.facts())
 
 
-PLATE = Plate("encoding-maps", "Attention by position alone", _formulas.SHOWN, draw)
+PLATE = Plate("encoding-maps", mark("Attention by position alone"), _formulas.SHOWN, draw)

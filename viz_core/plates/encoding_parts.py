@@ -8,18 +8,24 @@ from viz_core.figures import encoding_parts
 from viz_core.plates import _formulas
 from viz_core.plates._contract import Options, Plate, Plot
 from viz_core.progress import Progress
+from viz_core.words import mark, say
 
 
 def draw(options: Options, progress: Progress) -> Plot:
     """One encoding. Raises UsageError for several, and for one that has nothing of its own."""
     found = _formulas.formulas(options)
     if len(found.sides) != 1:
-        raise UsageError(f"Expected one of --encodings here; got {len(found.sides)}.")
+        raise UsageError(
+            say("Expected one of --encodings here; got {count}.", count=len(found.sides))
+        )
     part = parts.part(found.sides[0])
     if part is None:
         raise UsageError(
-            "Expected --encodings with a formula of its own: alibi, rope, sinusoidal or t5; got "
-            f"{found.sides[0].card.id}."
+            say(
+                "Expected --encodings with a formula of its own: alibi, rope, sinusoidal or t5; "
+                "got {encoding}.",
+                encoding=found.sides[0].card.id,
+            )
         )
     progress(1.0)
     return Plot(encoding_parts.build(part), _formulas.sources(found.sides), found.facts())
@@ -27,7 +33,7 @@ def draw(options: Options, progress: Progress) -> Plot:
 
 PLATE = Plate(
     "encoding-parts",
-    "What an encoding is made of",
+    mark("What an encoding is made of"),
     {**_formulas.SIZES, "encodings": ["rope"]},
     draw,
 )

@@ -9,11 +9,12 @@ from viz_core.perplexity.protocols import PROTOCOLS
 from viz_core.plates import _places, _tables
 from viz_core.plates._contract import Options, Plate, Plot
 from viz_core.progress import Progress
+from viz_core.words import mark, say
 
 NAMES = {
-    "fixed-targets": "Fixed targets",
-    "non-overlapping": "Non-overlapping",
-    "sliding-window": "Sliding window",
+    "fixed-targets": mark("Fixed targets"),
+    "non-overlapping": mark("Non-overlapping"),
+    "sliding-window": mark("Sliding window"),
 }
 
 
@@ -25,7 +26,7 @@ def draw(options: Options, progress: Progress) -> Plot:
     settings = [_places.setting(word) for word in options["scaling"]]
     found = _tables.losses(protocol, text, options["checkpoints"], settings)
     spec = extrapolation.build(
-        found, NAMES[protocol], PROTOCOLS[protocol], series.TEXTS.get(text, text), measure
+        found, say(NAMES[protocol]), say(PROTOCOLS[protocol]), series.text(text), measure
     )
     progress(1.0)
     facts: Facts = {
@@ -40,7 +41,7 @@ def draw(options: Options, progress: Progress) -> Plot:
 
 PLATE = Plate(
     "extrapolation",
-    "Losses by length",
+    mark("Losses by length"),
     {
         "checkpoints": list(series.ORDER),
         "scaling": ["none"],

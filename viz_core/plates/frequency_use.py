@@ -9,6 +9,7 @@ from viz_core.plates._contract import Options, Plate, Plot
 from viz_core.plates._portraits import Sitter
 from viz_core.progress import Progress
 from viz_core.signatures import pairs
+from viz_core.words import mark, say
 
 
 def draw(options: Options, progress: Progress) -> Plot:
@@ -17,7 +18,12 @@ def draw(options: Options, progress: Progress) -> Plot:
     some = _portraits.sitters(options, progress)
     for one in some:
         if not len(one.portrait.theta):
-            raise UsageError(f"Expected --checkpoints with RoPE; got {one.checkpoint.id}.")
+            raise UsageError(
+                say(
+                    "Expected --checkpoints with RoPE; got {checkpoint}.",
+                    checkpoint=one.checkpoint.id,
+                )
+            )
     layer, head = _portraits.place(some, options["layer"], _places.one_head(options))
     spec = frequency_use.build([_side(one, layer, head) for one in some], layer, head)
     facts = _gathered.facts(some[0].portrait, [layer + 1]) | {"heads": [head + 1]}
@@ -34,7 +40,7 @@ def _side(one: Sitter, layer: int, head: int) -> frequency_use.Side:
 
 PLATE = Plate(
     "frequency-use",
-    "Frequency use by wavelength",
+    mark("Frequency use by wavelength"),
     {"checkpoints": ["rope"], "layer": 3, "heads": [1], **_portraits.COMMON},
     draw,
 )

@@ -8,18 +8,21 @@ import numpy as np
 
 from viz_core import decay
 from viz_core.errors import UsageError
-from viz_core.figures import head_curves
+from viz_core.figures import head_curves, head_wall
 from viz_core.figures.spec import Chart, FigureSpec
 from viz_core.plates import _gathered, _portraits
 from viz_core.plates._contract import Options, Plate, Plot
 from viz_core.plates._portraits import Sitter
 from viz_core.progress import Progress
 from viz_core.signatures.portrait import Array, Portrait
+from viz_core.words import mark, say
 
 HOW = {
-    "row-fixed-effects": "row fixed effects (each row of the map is compared with itself alone)",
-    "mean-logit": "the plain mean of logits at each distance",
-    "mean-probability": "the log of the plain mean of attention at each distance (biased)",
+    "row-fixed-effects": mark(
+        "row fixed effects (each row of the map is compared with itself alone)"
+    ),
+    "mean-logit": mark("the plain mean of logits at each distance"),
+    "mean-probability": mark("the log of the plain mean of attention at each distance (biased)"),
 }
 
 
@@ -31,7 +34,7 @@ def draw(options: Options, progress: Progress) -> Plot:
     """
     estimator, sink = options["estimator"], options["sink"] == "in"
     if sink and estimator != "row-fixed-effects":
-        raise UsageError("Expected --sink in with --estimator row-fixed-effects alone.")
+        raise UsageError(say("Expected --sink in with --estimator row-fixed-effects alone."))
     some = _portraits.sitters(options, progress)
     most = min(one.portrait.curve.shape[0] for one in some)
     layers = options["layers"] or list(range(1, most + 1))
@@ -40,8 +43,10 @@ def draw(options: Options, progress: Progress) -> Plot:
     first = some[0].portrait
     spec = head_curves.build(
         [_side(one, estimator, sink) for one in some],
-        HOW[estimator],
-        f"the first {first.sink} keys {'in' if sink else 'left out'}",
+        say(HOW[estimator]),
+        say("the first {sink} keys in", sink=first.sink)
+        if sink
+        else say("the first {sink} keys left out", sink=first.sink),
         options["laws"] == "yes",
         options["x_scale"] == "log",
     )
@@ -60,7 +65,7 @@ def _picked(spec: FigureSpec, places: list[tuple[int, int]], table: bool) -> Fig
     panels = []
     for layer, head in places:
         panel = known[title := f"L{layer + 1} H{head + 1}"]
-        title = f"layer {layer + 1}, head {head + 1}" if table else title
+        title = head_wall.title(layer, head) if table else title
         lines = (replace(line, label=line.name * line.strong) for line in panel.lines)
         panels.append(replace(panel, title=title, lines=tuple(lines)))
     return replace(spec, panels=tuple(panels))
@@ -95,7 +100,7 @@ def _curves(p: Portrait, estimator: str, sink: bool) -> tuple[Array, Array | Non
 
 PLATE = Plate(
     "head-curves",
-    "Attention by distance, head by head",
+    mark("Attention by distance, head by head"),
     {
         "checkpoints": ["alibi", "rope"],
         "layers": [3],

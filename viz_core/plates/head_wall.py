@@ -11,6 +11,7 @@ from viz_core.figures import head_wall
 from viz_core.plates import _gathered, _maps
 from viz_core.plates._contract import Options, Plate, Plot
 from viz_core.progress import Progress
+from viz_core.words import mark, say, sentences
 
 PIXELS = 128  # cells on a side of a map that is about half an inch wide
 
@@ -19,7 +20,9 @@ def draw(options: Options, progress: Progress) -> Plot:
     """One checkpoint, one view. Raises UsageError for several."""
     chosen = _gathered.checkpoints(options["checkpoints"])
     if len(chosen) != 1:
-        raise UsageError(f"Expected one of --checkpoints for a wall; got {len(chosen)}.")
+        raise UsageError(
+            say("Expected one of --checkpoints for a wall; got {count}.", count=len(chosen))
+        )
     checkpoint, view = chosen[0], options["view"]
     config = checkpoint.config
     length = options["length"] or config.length
@@ -29,10 +32,14 @@ def draw(options: Options, progress: Progress) -> Plot:
     spec = head_wall.build(
         windows, config.encoding, config.length, options["map_scale"] == "linear"
     )
-    about = f"All heads of a model with {variants.title(config.encoding)}, layer by layer. "
-    caption = about + spec.caption
-    wall = f"A wall of {config.layers} by {config.heads} maps. {caption}"
-    spec = replace(spec, caption=caption, alt=wall)  # not the title of each
+    about = say(
+        "All heads of a model with {encoding}, layer by layer.",
+        encoding=variants.title(config.encoding),
+    )
+    caption = sentences(about, spec.caption)
+    wall = say("A wall of {layers} by {heads} maps.", layers=config.layers, heads=config.heads)
+    # not the title of each
+    spec = replace(spec, caption=caption, alt=sentences(wall, caption))
     facts: Facts = {
         "length": length,
         "trained_length": config.length,
@@ -52,7 +59,7 @@ def draw(options: Options, progress: Progress) -> Plot:
 
 PLATE = Plate(
     "head-wall",
-    "Every head of a checkpoint",
+    mark("Every head of a checkpoint"),
     {
         "checkpoints": ["rope"],
         "view": "log",

@@ -5,10 +5,11 @@ from __future__ import annotations
 from viz_core import texts
 from viz_core.export.provenance import Facts
 from viz_core.figures import attention_maps
-from viz_core.plates import _gathered, _maps, _places
+from viz_core.plates import _gathered, _maps, _marks, _places
 from viz_core.plates._contract import Options, Plate, Plot
-from viz_core.progress import Progress, within
+from viz_core.progress import Progress, ignore, within
 from viz_core.types import Pooling
+from viz_core.words import mark
 
 
 def draw(options: Options, progress: Progress) -> Plot:
@@ -32,7 +33,11 @@ def draw(options: Options, progress: Progress) -> Plot:
             window = _maps.zoomed(c, some, view, at, box, here, pooling, place.setting)
         head = place.head if box is None else 0  # a part is of one head alone
         about = (place.title, c.config.encoding, c.config.length, length)
-        sides.append(attention_maps.Side(window, head, *about))
+        marks = None
+        if options["marks"] == "yes":
+            curve = _maps.curve(c, some, place.layer, ignore, place.setting)
+            marks = _marks.of(place, some, *curve)
+        sides.append(attention_maps.Side(window, head, *about, marks))
     spec = attention_maps.build(sides, options["map_scale"] == "linear")
     facts: Facts = {
         "length": length,
@@ -51,13 +56,14 @@ def draw(options: Options, progress: Progress) -> Plot:
 
 PLATE = Plate(
     "map",
-    "Attention maps of single heads",
+    mark("Attention maps of single heads"),
     {
         "places": ["alibi.3.2", "rope.3.1"],
         "scaling": ["none"],
         "view": "log",
         "map_scale": "log",
         "pooling": "mean",
+        "marks": "no",
         "queries": None,
         "keys": None,
         "length": None,

@@ -9,6 +9,7 @@ from viz_core.figures import mechanism
 from viz_core.plates import _places, _tables
 from viz_core.plates._contract import Options, Plate, Plot
 from viz_core.progress import Progress
+from viz_core.words import mark, say
 
 
 def draw(options: Options, progress: Progress) -> Plot:
@@ -18,10 +19,10 @@ def draw(options: Options, progress: Progress) -> Plot:
     """
     settings = [_places.setting(word) for word in options["scaling"]]
     if "" not in settings:
-        raise UsageError("Expected none among --scaling here: other settings stand beside it.")
+        raise UsageError(say("Expected none among --scaling here: other settings stand beside it."))
     text: str = options["text"]
     plain, varied, count = _tables.mechanisms(text, options["checkpoints"], settings)
-    spec = mechanism.build(plain, series.TEXTS.get(text, text), count, varied)
+    spec = mechanism.build(plain, series.text(text), count, varied)
     progress(1.0)
     facts: Facts = {
         "trained_length": plain[0].trained_length,
@@ -34,7 +35,7 @@ def draw(options: Options, progress: Progress) -> Plot:
 
 PLATE = Plate(
     "mechanism",
-    "What attention does as the text grows",
+    mark("What attention does as the text grows"),
     {
         "checkpoints": list(series.ORDER),
         "scaling": ["none", "linear:4", "ntk:4", "yarn:4"],

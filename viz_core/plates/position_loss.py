@@ -9,6 +9,7 @@ from viz_core.figures import position_loss
 from viz_core.plates import _places, _tables
 from viz_core.plates._contract import Options, Plate, Plot
 from viz_core.progress import Progress
+from viz_core.words import mark, say
 
 
 def draw(options: Options, progress: Progress) -> Plot:
@@ -17,11 +18,10 @@ def draw(options: Options, progress: Progress) -> Plot:
     measure: str = options["measure"]
     text: str = options["text"]
     if measure == "difference":
-        raise UsageError("Expected --measure perplexity or loss by position; got difference.")
+        raise UsageError(say("Expected --measure perplexity or loss by position; got difference."))
     settings = [_places.setting(word) for word in options["scaling"]]
     found = _tables.by_position(text, options["checkpoints"], settings)
-    words = series.TEXTS.get(text, text)
-    spec = position_loss.build(found, words, measure == "perplexity")
+    spec = position_loss.build(found, series.text(text), measure == "perplexity")
     progress(1.0)
     facts: Facts = {
         "trained_length": found[0].trained_length,
@@ -34,7 +34,7 @@ def draw(options: Options, progress: Progress) -> Plot:
 
 PLATE = Plate(
     "position-loss",
-    "Losses by position",
+    mark("Losses by position"),
     {
         "checkpoints": list(series.ORDER),
         "scaling": ["none"],

@@ -11,6 +11,7 @@ from viz_core.plates._contract import Options, Plate, Plot
 from viz_core.plates._portraits import Sitter
 from viz_core.progress import Progress
 from viz_core.signatures import slope
+from viz_core.words import mark, say
 
 
 def draw(options: Options, progress: Progress) -> Plot:
@@ -20,7 +21,11 @@ def draw(options: Options, progress: Progress) -> Plot:
     p = one.portrait
     if not p.nominal.any():
         raise UsageError(
-            f"Expected a checkpoint whose encoding sets slopes, as ALiBi does; got {checkpoint.id}."
+            say(
+                "Expected a checkpoint whose encoding sets slopes, as ALiBi does; got "
+                "{checkpoint}.",
+                checkpoint=checkpoint.id,
+            )
         )
     spec = slopes.build(_side(one))
     facts = _gathered.facts(p, list(range(1, len(p.curve) + 1)))
@@ -46,7 +51,7 @@ def _side(one: Sitter) -> slopes.Side:
 
 PLATE = Plate(
     "slopes",
-    "Slopes, nominal and measured",
+    mark("Slopes, nominal and measured"),
     {"checkpoints": ["alibi"], **_portraits.COMMON},
     draw,
 )

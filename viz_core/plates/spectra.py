@@ -11,9 +11,10 @@ from viz_core.plates._portraits import Sitter
 from viz_core.progress import Progress
 from viz_core.signatures import ripple, spectrum
 from viz_core.signatures.portrait import Array
+from viz_core.words import mark, say
 
 BASE, PAIRS = 10_000.0, 16  # plain RoPE, for encodings that have no frequencies of their own
-MARKED = "RoPE's wavelengths, under each panel's own setting; plain RoPE's where it has none"
+MARKED = mark("RoPE's wavelengths, under each panel's own setting; plain RoPE's where it has none")
 
 
 def draw(options: Options, progress: Progress) -> Plot:
@@ -21,7 +22,7 @@ def draw(options: Options, progress: Progress) -> Plot:
     LengthError where there are too few distances."""
     some = _portraits.sitters(options, progress)
     layer, head = _portraits.place(some, options["layer"], _places.one_head(options))
-    spec = spectra.build([_side(one, layer, head) for one in some], layer, head, MARKED)
+    spec = spectra.build([_side(one, layer, head) for one in some], layer, head, say(MARKED))
     facts = _gathered.facts(some[0].portrait, [layer + 1]) | {
         "heads": [head + 1],
         "spectrum": "Hann window, of the curve less its trend",
@@ -41,7 +42,7 @@ def _side(one: Sitter, layer: int, head: int) -> spectra.Side:
 
 PLATE = Plate(
     "spectra",
-    "Spectra of decay curves",
+    mark("Spectra of decay curves"),
     {"checkpoints": ["alibi", "rope"], "layer": 3, "heads": [1], **_portraits.COMMON},
     draw,
 )

@@ -14,6 +14,7 @@ from viz_core.progress import Progress, within
 from viz_core.signatures import reach, ripple, spectrum
 from viz_core.signatures.portrait import Array, Portrait
 from viz_core.types import Curve, Window
+from viz_core.words import mark, say
 
 PIXELS = 256  # cells on a side: what 600 dots per inch show of a map that is 0.4 inches wide
 SHARE = 0.9  # of a head's attention, within its reach
@@ -64,8 +65,11 @@ def _pair(options: Options) -> list[Checkpoint]:
     found = _gathered.checkpoints(names)
     if [c.config.encoding for c in found] != ["alibi", "rope"]:
         raise UsageError(
-            "Expected two --checkpoints, the first with ALiBi and the second with RoPE; got "
-            f"{', '.join(names)}."
+            say(
+                "Expected two --checkpoints, the first with ALiBi and the second with RoPE; got "
+                "{names}.",
+                names=", ".join(names),
+            )
         )
     return found
 
@@ -76,8 +80,15 @@ def _place(pair: list[Checkpoint], layer: int, heads: tuple[list[int], list[int]
         config = checkpoint.config
         if layer > config.layers or max(some) > config.heads:
             raise UsageError(
-                f"Expected a layer up to {config.layers} and heads up to {config.heads} of "
-                f"{checkpoint.id}; got layer {layer}, heads {', '.join(map(str, some))}."
+                say(
+                    "Expected a layer up to {layers} and heads up to {heads} of {checkpoint}; got "
+                    "layer {layer}, heads {shown}.",
+                    layers=config.layers,
+                    heads=config.heads,
+                    checkpoint=checkpoint.id,
+                    layer=layer,
+                    shown=", ".join(map(str, some)),
+                )
             )
     return layer - 1
 
@@ -122,7 +133,7 @@ def _reach(alibi: Portrait, sides: list[staircase_ripples.Side]) -> staircase_ri
 
 PLATE = Plate(
     "staircase-ripples",
-    "ALiBi's staircase next to RoPE's ripples",
+    mark("ALiBi's staircase next to RoPE's ripples"),
     {
         "checkpoints": ["alibi", "rope"],
         "layer": 3,

@@ -10,6 +10,7 @@ from viz_core.plates._contract import Options, Plate, Plot
 from viz_core.plates._portraits import Sitter
 from viz_core.progress import Progress
 from viz_core.signatures import reach, summary
+from viz_core.words import mark, say
 
 
 def draw(options: Options, progress: Progress) -> Plot:
@@ -17,7 +18,7 @@ def draw(options: Options, progress: Progress) -> Plot:
     some = _portraits.sitters(options, progress)
     layer, _ = _portraits.place(some, options["layer"])
     first = some[0].portrait
-    keys = f"the first {first.sink} keys left out"
+    keys = say("the first {sink} keys left out", sink=first.sink)
     even = summary.reaches(first, 0)[1]
     spec = stairs.build([_side(one) for one in some], reach.SHARES, even, layer, keys)
     facts = _gathered.facts(first, [layer + 1]) | {"reach": [*reach.SHARES]}
@@ -35,7 +36,7 @@ def _side(one: Sitter) -> stairs.Side:
 
 PLATE = Plate(
     "stairs",
-    "Reach by head",
+    mark("Reach by head"),
     {"checkpoints": ["alibi", "rope"], "layer": 3, **_portraits.COMMON},
     draw,
 )

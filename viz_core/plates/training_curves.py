@@ -8,6 +8,7 @@ from viz_core.figures import training_curves
 from viz_core.plates import _gathered, _tables
 from viz_core.plates._contract import Options, Plate, Plot
 from viz_core.progress import Progress
+from viz_core.words import mark
 
 
 def draw(options: Options, progress: Progress) -> Plot:
@@ -23,7 +24,7 @@ def draw(options: Options, progress: Progress) -> Plot:
 
 PLATE = Plate(
     "training-curves",
-    "Validation loss while training",
+    mark("Validation loss while training"),
     {"checkpoints": list(series.ORDER)},
     draw,
     {"training-curves": {}},

@@ -19,6 +19,7 @@ from viz_core.plates._contract import Options, Plate, Plot
 from viz_core.plates._pins import LONGEST, SHOWN, Pin, of_word
 from viz_core.progress import Progress, ignore, within
 from viz_core.render import paper
+from viz_core.words import mark, say
 
 __all__ = ["MOST", "PLATE", "Pin", "Tray", "compose", "export"]
 
@@ -35,7 +36,8 @@ Draw = Callable[[Pin, Progress], Plot]
 class Tray:
     """Pins in order, from left to right and from top to bottom, and what they are drawn for.
 
-    `target.across` is how many panels stand in a row at most.
+    `target.across` is how many panels stand in a row at most. JSON and addresses leave its
+    language to whoever reads them.
     """
 
     pins: tuple[Pin, ...] = ()
@@ -45,13 +47,24 @@ class Tray:
         """Raises an AtlasError where a figure, an option, a value, a venue or a width is none that
         there is; unless `local`, for checkpoints by path too."""
         if len(self.pins) > MOST:
-            raise UsageError(f"Expected at most {MOST} figures in a tray; got {len(self.pins):,}.")
+            raise UsageError(
+                say(
+                    "Expected at most {most} figures in a tray; got {count:,}.",
+                    most=MOST,
+                    count=len(self.pins),
+                )
+            )
         for pin in self.pins:
             pin.read(local)
         across = self.target.across
         if across is not None and not SPACED[0] <= across <= SPACED[1]:
             raise UsageError(
-                f"Expected {SPACED[0]} to {SPACED[1]} panels in a row; got {across:,}."
+                say(
+                    "Expected {fewest} to {most} panels in a row; got {across:,}.",
+                    fewest=SPACED[0],
+                    most=SPACED[1],
+                    across=across,
+                )
             )
         self.target.sheet()
 
@@ -69,19 +82,22 @@ class Tray:
         """
         try:
             if len(text) > LARGEST:
-                raise ValueError(f"it is longer than {LARGEST:,} characters")
-            found = _table(json.loads(text), "the whole")
+                raise ValueError(say("it is longer than {most:,} characters", most=LARGEST))
+            found = _table(json.loads(text), say("the whole"))
             if (found.get("program"), found.get("tray")) != (PROGRAM, FORMAT):
-                raise ValueError("it is of another program or version")
+                raise ValueError(say("it is of another program or version"))
             pins = found.get("pins")
             if not isinstance(pins, list):
-                raise ValueError("its pins are no list")
+                raise ValueError(say("its pins are no list"))
             tray = cls(tuple(_pin(one) for one in pins), _target(found.get("target")))
         except (ValueError, RecursionError) as error:
-            reason = "it is nested too deeply" if isinstance(error, RecursionError) else error
+            deep = isinstance(error, RecursionError)
             raise AtlasError(
-                f"Expected a tray of figures as JSON; it can't be read ({reason}). Take the file "
-                "as it was downloaded."
+                say(
+                    "Expected a tray of figures as JSON; it can't be read ({reason}). Take the "
+                    "file as it was downloaded.",
+                    reason=say("it is nested too deeply") if deep else error,
+                )
             ) from None
         tray.check(local)
         return tray
@@ -99,12 +115,20 @@ class Tray:
         """The tray of `to_query`. Raises an AtlasError, one sentence, for anything else."""
         if query.get("v", str(FORMAT)) != str(FORMAT):
             raise UsageError(
-                f"Expected an address of version {FORMAT}; got {query['v'][:SHOWN]!r}."
+                say(
+                    "Expected an address of version {version}; got {came!r}.",
+                    version=FORMAT,
+                    came=query["v"][:SHOWN],
+                )
             )
         words = query.get("pins", "")
         if len(words) > LARGEST:
             raise UsageError(
-                f"Expected pins of at most {LARGEST:,} characters; got {len(words):,}."
+                say(
+                    "Expected pins of at most {most:,} characters; got {size:,}.",
+                    most=LARGEST,
+                    size=len(words),
+                )
             )
         target: dict[str, object] = {n: query[n] for n in _NAMES if n in query}
         for name in ("columns", "across"):
@@ -113,7 +137,9 @@ class Tray:
         try:
             aim = _target(target)
         except ValueError as error:
-            raise UsageError(f"Expected a venue or a width in the address; {error}.") from None
+            raise UsageError(
+                say("Expected a venue or a width in the address; {error}.", error=error)
+            ) from None
         tray = cls(tuple(of_word(word) for word in words.split(BETWEEN) if words), aim)
         tray.check(local=False)
         return tray
@@ -127,7 +153,7 @@ def compose(tray: Tray, progress: Progress = ignore, draw: Draw = Pin.draw) -> P
     """
     tray.check()
     if not tray.pins:
-        raise UsageError("Expected figures in the tray; it is empty, so pin some first.")
+        raise UsageError(say("Expected figures in the tray; it is empty, so pin some first."))
     plots = []
     for i, pin in enumerate(tray.pins):
         here = within(progress, i / len(tray.pins), (i + 1) / len(tray.pins))
@@ -157,64 +183,71 @@ def _draw(options: Options, progress: Progress) -> Plot:
     return compose(Tray(tuple(of_word(word) for word in pins)), progress)
 
 
-_NAMES = tuple(one.name for one in fields(Target))
+_NAMES = tuple(one.name for one in fields(Target) if one.name != "language")
 
 
 def _given(target: Target) -> dict[str, str | int]:
     """What isn't at its default."""
-    plain = asdict(Target())
-    return {name: value for name, value in asdict(target).items() if value != plain[name]}
+    plain, found = asdict(Target()), asdict(target)
+    return {name: found[name] for name in _NAMES if found[name] != plain[name]}
 
 
 def _table(value: object, what: str) -> dict[str, object]:
     if not isinstance(value, dict):
-        raise ValueError(f"{what} is no table of names and values")
+        raise ValueError(say("{what} is no table of names and values", what=what))
     return value
 
 
 def _pin(value: object) -> Pin:
-    found = _table(value, "a pin")
-    options = _table(found.get("options"), "what a pin's figure shows")
-    words = {name: _word(option, f"the option {name[:SHOWN]}") for name, option in options.items()}
-    return Pin(_word(found.get("figure"), "the figure of a pin"), words)
+    found = _table(value, say("a pin"))
+    options = _table(found.get("options"), say("what a pin's figure shows"))
+    words = {
+        name: _word(option, say("the option {name}", name=name[:SHOWN]))
+        for name, option in options.items()
+    }
+    return Pin(_word(found.get("figure"), say("the figure of a pin")), words)
 
 
 def _target(value: object) -> Target:
-    found = _table(value, "what it is drawn for")
+    found = _table(value, say("what it is drawn for"))
     unknown = [name for name in found if name not in _NAMES]
     if unknown:
-        raise ValueError(f"{unknown[0][:SHOWN]!r} is nothing that it is drawn for")
+        raise ValueError(say("{name!r} is nothing that it is drawn for", name=unknown[0][:SHOWN]))
     plain = Target()
     venue, width = found.get("venue", plain.venue), found.get("width")
     return Target(
-        _word(venue, "the venue"),
+        _word(venue, say("the venue")),
         _number(found.get("columns"), "columns"),
-        None if width is None else _word(width, "the width"),
+        None if width is None else _word(width, say("the width")),
         _number(found.get("across"), "across"),
     )
 
 
 def _word(value: object, what: str) -> str:
     if not isinstance(value, str) or len(value) > LONGEST:
-        raise ValueError(f"{what} is no word of at most {LONGEST} characters")
+        raise ValueError(
+            say("{what} is no word of at most {longest} characters", what=what, longest=LONGEST)
+        )
     return value
 
 
 def _number(value: object, what: str) -> int | None:
     if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
-        raise ValueError(f"{what} is no whole number")
+        raise ValueError(say("{name} is no whole number", name=what))
     return value
 
 
 def _whole(name: str, text: str) -> int:
     if not (text.isascii() and text.isdecimal() and len(text) < 4):
-        raise UsageError(f"Expected {name} to be a whole number; got {text[:SHOWN]!r}.")
+        raise UsageError(
+            say("Expected {name} to be a whole number; got {text!r}.", name=name, text=text[:SHOWN])
+        )
     return int(text)
 
 
 PLATE = Plate(
     "tray",
-    "Pinned figures side by side",
+    mark("Pinned figures side by side"),
     {
         "pins": [
             "map~places-alibi.3.4",

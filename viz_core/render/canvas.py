@@ -28,7 +28,7 @@ def message(panel: Heatmap, labels: Sequence[str], dark: bool = False) -> dict[s
         "title": panel.title,
         "where": panel.where,
         "of": panel.of,
-        "accent": palette.accent(panel.accent, dark),
+        "accent": palette.letters(panel.accent, dark),
         "rows": list(panel.rows),
         "columns": list(panel.columns),
         "cell": panel.cell,
@@ -44,6 +44,7 @@ def message(panel: Heatmap, labels: Sequence[str], dark: bool = False) -> dict[s
         "low": panel.scale.low,
         "high": panel.scale.high,
         "mark": panel.mark,
+        "guides": [{"distance": g.distance, "key": g.key, "label": g.label} for g in panel.guides],
     }
 
 

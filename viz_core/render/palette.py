@@ -35,6 +35,8 @@ SCALINGS = {
     "theta": ("#8A3B6B", "#DE8FBE"),
 }
 INK = ("#1D2129", "#E6E6E1")
+PAGE = ("#FCFCFA", "#14161A")  # what all of it stands on: .streamlit/config.toml has the same
+READABLE = 4.5  # contrast of small text with its page (WCAG 2.2, success criterion 1.4.3)
 # From blue through near-white to brown-red: lightness falls alike on both sides.
 _BALANCE = ("#0B2F5B", "#3A77AF", "#A9CBE3", "#F4F2EE", "#EBBB9C", "#BF6237", "#5E1F0A")
 
@@ -45,12 +47,38 @@ def accent(name: str, dark: bool = False) -> str:
     return known.get(name, OWN)[dark]
 
 
+@cache
+def letters(name: str, dark: bool = False) -> str:
+    """The accent for words: with as little ink in it as makes small letters readable, #RRGGBB."""
+    colour, ink = (np.array(to_rgb(c)) for c in (accent(name, dark), INK[dark]))
+    for share in np.linspace(0, 1, 101):
+        mixed = _hex(colour + (ink - colour) * share)
+        if contrast(mixed, PAGE[dark]) >= READABLE:
+            break
+    return mixed
+
+
+def contrast(a: str, b: str) -> float:
+    """The contrast of two colours #RRGGBB, 1 .. 21 (WCAG 2.2: relative luminance)."""
+    low, high = sorted(_luminance(c) for c in (a, b))
+    return (high + 0.05) / (low + 0.05)
+
+
+def _luminance(colour: str) -> float:
+    rgb = np.array(to_rgb(colour))
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    return float(linear @ (0.2126, 0.7152, 0.0722))
+
+
+def _hex(colour: npt.NDArray[np.float64]) -> str:
+    return "#" + "".join(f"{round(255 * c):02X}" for c in colour)
+
+
 def shaded(name: str, shade: float, dark: bool = False) -> str:
     """The accent, lighter or darker by `shade` 0 .. 1 (head 1 the strongest), as #RRGGBB."""
     colour = np.array(to_rgb(accent(name, dark)))
     other = np.array(to_rgb("#F6EFE6" if not dark else "#2A2E35"))
-    mixed = colour + (other - colour) * 0.62 * shade
-    return "#" + "".join(f"{round(255 * c):02X}" for c in mixed)
+    return _hex(colour + (other - colour) * 0.62 * shade)
 
 
 @cache

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
+from unicodedata import east_asian_width
 
 import numpy as np
 import plotly.graph_objects as go
@@ -11,10 +12,15 @@ import plotly.graph_objects as go
 from viz_core.figures.spec import Axis, Chart, Line, Values
 from viz_core.render import labels, palette
 
-FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
+FONT = (
+    "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'PingFang SC', "
+    "'Hiragino Sans GB', 'Microsoft YaHei', 'Noto Sans SC', 'Noto Sans CJK SC', "
+    "'WenQuanYi Micro Hei', sans-serif"
+)
 TOP, BOTTOM, LEFT, RIGHT = 36, 48, 56, 18  # margins, pixels
 FILL, FILL_OF_MANY = 0.16, 0.09  # opacity of bands
 LETTER, LINE = 6.6, 16  # a label's width per letter and its height, pixels, at 12 points
+WIDE = 12 / LETTER  # a Chinese letter: as wide as it is high
 
 
 def chart(panel: Chart, dark: bool = False, height: int = 360) -> go.Figure:
@@ -54,7 +60,7 @@ def chart(panel: Chart, dark: bool = False, height: int = 360) -> go.Figure:
     }
     figure.update_xaxes(**axis, **_scale(panel.x))
     figure.update_yaxes(**axis, **_scale(panel.y))
-    longest = max((len(line.label) for line in panel.lines), default=0)
+    longest = max((_letters(line.label) for line in panel.lines), default=0)
     figure.update_layout(
         template="none",
         height=height,
@@ -68,7 +74,7 @@ def chart(panel: Chart, dark: bool = False, height: int = 360) -> go.Figure:
         },
         title={
             "text": panel.title,
-            "font": {"size": 16, "color": palette.accent(panel.accent, dark), "weight": 600},
+            "font": {"size": 16, "color": palette.letters(panel.accent, dark), "weight": 600},
             "x": 0.0,
             "xref": "paper",
             "y": 0.98,
@@ -101,6 +107,11 @@ def _widest(axis: Axis) -> int:
         return max((len(label) for _, label in axis.ticks), default=0)
     low, high = axis.range or (0.0, 0.0)
     return len(f"{low:.0f}") if high - low >= 5 else 4  # "0.25"
+
+
+def _letters(text: str) -> float:
+    """How many Latin letters are as wide as `text`."""
+    return sum(WIDE if east_asian_width(letter) in "WF" else 1 for letter in text)
 
 
 def _at(axis: Axis, place: float) -> float:
@@ -204,7 +215,7 @@ def _ends(panel: Chart, height: int, dark: bool) -> list[dict[str, Any]]:
                 "x": _at(panel.x, points[i][0]),
                 "y": _at(panel.y, points[i][1]),
                 "text": line.label,
-                "font": {"size": 12, "color": _colour(replace(line, shade=None), dark)},
+                "font": {"size": 12, "color": palette.letters(line.accent, dark)},
                 "bgcolor": "rgba(20,22,26,0.7)" if dark else "rgba(252,252,250,0.7)",  # the page's
                 "borderpad": 0,
                 "xanchor": "left",

@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass
 
 from viz_core.errors import UnknownName, UsageError
+from viz_core.words import mark, say
 
 INCH = 72.0
 CM = INCH / 2.54
@@ -56,7 +57,11 @@ class Venue:
         """A figure over `columns` columns. Raises UsageError for 2 of a venue that has 1."""
         if columns not in self.columns:
             raise UsageError(
-                f"Expected 1 column for {self.name}, which prints no more; got {columns}."
+                say(
+                    "Expected 1 column for {venue}, which prints no more; got {columns}.",
+                    venue=self.name,
+                    columns=columns,
+                )
             )
         width = self.full if self.column is None or columns == 2 else self.column
         return Sheet(width, self.title, self.text, across)
@@ -82,7 +87,7 @@ VENUES = {
 def venue(name: str) -> Venue:
     """The venue called `name`. Raises UnknownName."""
     if name not in VENUES:
-        raise UnknownName("a venue", name, list(VENUES))
+        raise UnknownName(mark("a venue"), name, list(VENUES))
     return VENUES[name]
 
 
@@ -98,7 +103,12 @@ def width(text: str) -> float:
         found = math.nan
     if not NARROWEST <= found <= WIDEST:
         raise UsageError(
-            f"Expected a width from {NARROWEST / INCH:g} to {WIDEST / INCH:g} inches, such as "
-            f"88mm, 3.5in or 252pt; got {text!r}."
+            say(
+                "Expected a width from {narrowest:g} to {widest:g} inches, such as 88mm, 3.5in or "
+                "252pt; got {text!r}.",
+                narrowest=NARROWEST / INCH,
+                widest=WIDEST / INCH,
+                text=text,
+            )
         )
     return found

@@ -38,6 +38,11 @@ def mark(message: str) -> str:
     return message
 
 
+def sentences(*said: str) -> str:
+    """What was said, one after the other, without what is empty; after 。 there is no space."""
+    return " ".join(one for one in said if one).replace("。 ", "。")
+
+
 def language() -> str:
     """The language spoken here, a key of `LANGUAGES`."""
     return _spoken.get()

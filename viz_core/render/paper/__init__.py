@@ -17,6 +17,7 @@ from viz_core.errors import UnknownName
 from viz_core.figures.spec import FigureSpec
 from viz_core.render.paper import page, pgf, style, svg
 from viz_core.render.venues import Sheet
+from viz_core.words import mark
 
 KINDS = ("pdf", "svg", "png", "pgf")
 DPI = 300  # of a PNG, unless said otherwise
@@ -44,7 +45,7 @@ def draw(
     `stem`-img0.png and so on. `dpi`: of a PNG. Raises UnknownName for another kind."""
     for kind in kinds:
         if kind not in KINDS:
-            raise UnknownName("a format", kind, list(KINDS))
+            raise UnknownName(mark("a format"), kind, list(KINDS))
     found: dict[str, bytes] = {}
     if set(kinds) != {"pgf"}:
         with style.settings(sheet.text):

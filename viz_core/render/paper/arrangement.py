@@ -17,6 +17,7 @@ from viz_core.figures.spec import Chart, Heatmap
 from viz_core.render.venues import Sheet
 
 Panel = Heatmap | Chart
+COMMAS = ", ", "，"
 CHART, MAP, LONE_MAP = 105.0, 42.0, 92.0  # least widths with their labels, points
 
 
@@ -83,7 +84,7 @@ def letters(blocks: int) -> list[str]:
 
 def _table(panels: Sequence[Panel]) -> Block | None:
     """The figure as one table of panels that can be compared cell by cell; None where it isn't."""
-    parts = [p.title.rpartition(", ") for p in panels]
+    parts = [_parted(p.title) for p in panels]
     across = len({last for _, _, last in parts})
     rows = list(dict.fromkeys(first for first, _, _ in parts))
     wanted = [(row, column) for row in rows for _, _, column in parts[:across]]
@@ -93,6 +94,11 @@ def _table(panels: Sequence[Panel]) -> Block | None:
         return None
     columns = tuple(last for _, _, last in parts[:across])
     return Block(tuple(range(len(panels))), across, "", columns, tuple(rows))
+
+
+def _parted(title: str) -> tuple[str, str, str]:
+    """A title before its last comma, the comma of its language, and what comes after."""
+    return max((title.rpartition(comma) for comma in COMMAS), key=lambda parts: len(parts[0]))
 
 
 def _comparable(panel: Panel) -> object:
@@ -106,7 +112,7 @@ def _blocks(panels: Sequence[Panel]) -> list[Block]:
     """Maps in a row that say the same but for their last words, and each other panel alone."""
     blocks: list[Block] = []
     for i, panel in enumerate(panels):
-        first, comma, last = panel.title.rpartition(", ")
+        first, comma, last = _parted(panel.title)
         before = blocks[-1] if blocks else None
         if before is not None and comma and before.columns and before.heading == first:
             one = panels[before.panels[0]]

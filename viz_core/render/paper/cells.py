@@ -199,7 +199,7 @@ def draw(
             figure.text(0, 0, word, color=palette.accent(panel.accent), ha="center", **turned)
             for word, panel in zip(block.rows, panels[:: block.across], strict=False)
         ],
-        figure.text(0, 0, letter, weight="bold", **head),
+        figure.text(0, 0, letter, weight="bold", family=style.FACE, **head),
         figure.text(0, 0, block.heading, color=palette.accent(one.accent), **head),
         figure.text(0, 0, "" if shared[0] else across, ha="center", va="top", **every),
         figure.text(0, 0, "" if shared[1] else down, ha="center", **on_end),

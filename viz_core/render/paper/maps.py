@@ -9,9 +9,10 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from viz_core.figures.spec import Heatmap, Scale
+from viz_core.figures.spec import Guide, Heatmap, Scale
 from viz_core.render import palette
 from viz_core.render.paper import style
+from viz_core.words import say
 
 ATTENTION = ("log10 A", "A", "nats")  # units of maps with queries down and keys across
 LEVELS = 255  # colours of an image: with the white of empty cells it can be indexed
@@ -35,6 +36,8 @@ def draw(ax: Axes, panel: Heatmap) -> None:
     ax.spines[:].set_visible(True)
     if panel.mark is not None:
         _mark(ax, panel, panel.mark)
+    for guide in panel.guides:
+        _guide(ax, panel, guide)
 
 
 def image(panel: Heatmap) -> npt.NDArray[np.uint8]:
@@ -68,7 +71,7 @@ def fit(ax: Axes, panel: Heatmap, width: float, height: float, text: float) -> N
 
 def words(panel: Heatmap) -> tuple[str, str]:
     """What lies across and down: ("key", "query") for attention, nothing for others."""
-    return ("key", "query") if panel.unit in ATTENTION else ("", "")
+    return (say("key"), say("query")) if panel.unit in ATTENTION else ("", "")
 
 
 def _ticks(span: tuple[int, int], size: float) -> list[float]:
@@ -99,3 +102,14 @@ def _mark(ax: Axes, panel: Heatmap, mark: int) -> None:
     for x, y in lines:
         ax.plot(x, y, color="black", **look)
         ax.plot(x, y, color="white", linestyle=(0, (2, 2)), **look)
+
+
+def _guide(ax: Axes, panel: Heatmap, guide: Guide) -> None:
+    """A fine line that says where to look; what it is stands in the caption, not on the map."""
+    (first, last), (left, right) = panel.rows, panel.columns
+    x: list[float] = [left, right]
+    y: list[float] = [left + guide.distance, right + guide.distance]
+    if guide.key is not None:
+        x, y = [guide.key, guide.key], [max(first, guide.key), last]
+    for colour, wide in (("black", 3), ("white", 1)):  # seen on any colour
+        ax.plot(x, y, color=colour, linewidth=wide * style.GRID, solid_capstyle="butt")

@@ -24,6 +24,7 @@ from PIL import Image
 
 from viz_core.render.paper import tex
 from viz_core.render.venues import Sheet
+from viz_core.words import language
 
 WIDER = 9 / 8
 
@@ -34,13 +35,15 @@ def roomy(sheet: Sheet) -> Sheet:
 
 
 def files(figure: Figure, stem: str, comment: str) -> dict[str, bytes]:
-    """`stem`.pgf, which starts with `comment`, and the images that it includes."""
+    """`stem`.pgf, which starts with `comment` and what its language needs of a document, and the
+    images that it includes."""
     wide, high = figure.get_size_inches()
     code = io.StringIO()
     renderer = _Pgf(figure, code, stem)
     figure.draw(renderer)
     lines = (
         *(f"% {line}" for line in comment.splitlines()),
+        *tex.needs(language()).splitlines(),
         *(r"\begingroup%", r"\makeatletter%", r"\begin{pgfpicture}%"),
         rf"\pgfpathrectangle{{\pgfpointorigin}}{{\pgfqpoint{{{wide:f}in}}{{{high:f}in}}}}%",
         r"\pgfusepath{use as bounding box}%",

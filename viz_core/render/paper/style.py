@@ -1,7 +1,8 @@
 """The look of figures on paper, as matplotlib calls it: type, lines and what files hold.
 
 STIX is the Times-like face that matplotlib ships; it is embedded as TrueType (Type 42), since many
-venues refuse the Type 3 of matplotlib's default. Nothing of a person's own matplotlibrc counts.
+venues refuse the Type 3 of matplotlib's default. Letters that it lacks come from an installed face.
+Nothing of a person's own matplotlibrc counts.
 """
 
 from __future__ import annotations
@@ -15,6 +16,9 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
+
+from viz_core.render.paper import letters
+from viz_core.words import language
 
 INK, FAINT = "#1D2129", "#E3E2DC"
 AXIS, GRID, DOTTED = 0.5, 0.4, 0.6  # widths of lines, points
@@ -57,29 +61,37 @@ _ONE_AT_A_TIME = threading.RLock()
 
 @contextmanager
 def settings(text: float) -> Iterator[None]:
-    """matplotlib's settings for type of `text` points; threads wait for each other."""
+    """matplotlib's settings for type of `text` points in the language spoken here; threads wait
+    for each other. Raises AtlasError where no installed face has the language's letters."""
     default = {k: v for k, v in mpl.rcParamsDefault.items() if not k.startswith(_ELSEWHERE)}
     sizes = dict.fromkeys(
         ("font.size", "axes.labelsize", "xtick.labelsize", "ytick.labelsize"), text
     )
-    wanted: dict[Any, Any] = {**default, **RC, **sizes}
+    wanted: dict[Any, Any] = {**default, **RC, **sizes, "font.family": families()}
     with _ONE_AT_A_TIME, mpl.rc_context(wanted):
         yield
 
 
+def families() -> list[str]:
+    """The faces of the language spoken here: each letter is of the first that has it."""
+    return [FACE, *letters.faces(language())]
+
+
 def width(text: str, size: float, bold: bool = False) -> float:
-    """How wide one line of `size` points is, points."""
-    face = FontProperties(family=FACE, size=size, weight="bold" if bold else "normal")
+    """How wide one line of `size` points is, points; bold ones are of the usual face alone."""
+    face = FontProperties(family=families(), size=size)
+    if bold:
+        face = FontProperties(family=FACE, size=size, weight="bold")
     found, _, _ = text_to_path.get_text_width_height_descent(text, face, False)
     return float(found)
 
 
 def lines(text: str, size: float, room: float, bold: bool = False) -> list[str]:
-    """`text` broken between words into lines of at most `room` points, where words let it; a
-    number stays with its % and p with its value."""
+    """`text` broken between words, or between Chinese letters, into lines of at most `room` points,
+    where those let it; a number stays with its % and p with its value."""
     found: list[str] = []
-    for word in _WORDS.findall(" ".join(text.split())):
-        longer = f"{found[-1]} {word}" if found else word
+    for gap, word in _WORDS.findall(" ".join(text.split())):
+        longer = f"{found[-1]}{gap}{word}" if found else word
         if found and width(longer, size, bold) <= room:
             found[-1] = longer
         else:
@@ -92,5 +104,15 @@ def typeset(label: str) -> str:
     return _MINUS.sub("−", label)
 
 
-_WORDS = re.compile(r"\(p \S+\)|\S+(?: %(?!\S))?")  # what is never broken
+# What is never broken, and the space before it. A Chinese letter is a word, with the signs that no
+# line may begin or end with; an ordinal stays with what it counts: 第 3 层.
+_HAN, _CLOSING, _OPENING = (
+    "\u3400-\u9fff\u3000-\u303f\uff00-\uffef",
+    "，。；：、！？）》」』",
+    "（《「『",
+)
+_WORDS = re.compile(
+    rf"( ?)(\(p \S+\)"
+    rf"|[{_OPENING}]*(?:第 [\d,]+ [{_HAN}]|[{_HAN}]|[^ {_HAN}]+(?: %(?!\S))?)[{_CLOSING}]*)"
+)
 _MINUS = re.compile(r"-(?=\d)")

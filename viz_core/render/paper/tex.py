@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from viz_core.words import mark, say
+
 _SPECIAL = {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
@@ -26,6 +28,16 @@ _SPECIAL = {
     "µ": r"$\mu$",
 }
 _ANY = re.compile("|".join(map(re.escape, _SPECIAL)))
+
+
+_NEEDS = {  # what a document in a language needs beside what every one has
+    "zh": mark("In Chinese: set the document with XeLaTeX or LuaLaTeX and \\usepackage{ctex}."),
+}
+
+
+def needs(language: str) -> str:
+    """A comment that says what a document needs for words in `language`; nothing for English."""
+    return f"% {say(_NEEDS[language])}\n" if language in _NEEDS else ""
 
 
 def escaped(text: str) -> str:

@@ -39,10 +39,10 @@ function drawAxes(pen, map, view, { l, b, top, side, rows, columns, x, y }, font
   pen.font = `12px ${font}`;
   pen.textAlign = "center";
   pen.textBaseline = "bottom";
-  pen.fillText("key", l + side / 2, top + side + b);
+  pen.fillText(map.words.key, l + side / 2, top + side + b);
   turned(pen, 8, top + side / 2, () => {
     pen.textBaseline = "middle";
-    pen.fillText("query", 0, 0);
+    pen.fillText(map.words.query, 0, 0);
   });
   if (columns) {
     spell(pen, map.column_words, view.columns, side, font, (k, text) =>
@@ -109,13 +109,51 @@ function drawMark(pen, map, view, { l, top, side, x, y }, ink, paper) {
   pen.stroke();
   pen.restore();
   if (passes) {
-    const text = `trained length ${number(map.mark)}`;
+    const text = said(map.words.trained, { length: number(map.mark) });
     return note(pen, text, l + side - 6, Math.max(y(map.mark) - 10, top + 12), "right", ink, paper);
   }
-  const key = Math.max(c, a - map.mark); // where the diagonal comes in, above or on the left
+  beside(pen, said(map.words.distance, { distance: number(map.mark) }), map, map.mark, { l, top, side, x, y }, ink, paper);
+}
+
+// Fine lines where there is something to see, on top of everything but words.
+function drawGuides(pen, map, { l, top, side, x, y }, ink, paper) {
+  const [a, b] = map.rows, [c, d] = map.columns;
+  pen.save();
+  pen.beginPath();
+  pen.rect(l, top, side, side);
+  pen.clip();
+  for (const [width, colour] of [[2.5, "rgba(0, 0, 0, 0.55)"], [1, "#ffffff"]]) { // one of them is seen on any colour
+    pen.lineWidth = width;
+    pen.strokeStyle = colour;
+    pen.beginPath();
+    for (const { distance, key } of map.guides) {
+      if (key !== null) {
+        pen.moveTo(x(key), y(Math.max(a, key)));
+        pen.lineTo(x(key), y(b));
+      } else {
+        pen.moveTo(x(c), y(c + distance));
+        pen.lineTo(x(d), y(d + distance));
+      }
+    }
+    pen.stroke();
+  }
+  pen.restore();
+  for (const { distance, key, label } of map.guides) {
+    if (!label) continue;
+    const end = Math.min(b, d + distance) - distance; // where the diagonal goes out
+    if (key !== null) note(pen, label, x(key) + 8, top + 12, "left", ink, paper); // no key of these queries is later
+    else if (b <= d + distance && x(end) - pen.measureText(label).width > l + 24) {
+      note(pen, label, x(end) - 14, top + side - 12, "right", ink, paper);
+    } else beside(pen, label, map, distance, { l, top, side, x, y }, ink, paper);
+  }
+}
+
+// Words beside the diagonal of a distance, where it comes in, above or on the left.
+function beside(pen, text, map, distance, { l, top, side, x, y }, ink, paper) {
+  const key = Math.max(map.columns[0], map.rows[0] - distance);
   const right = x(key) > l + side / 2;
-  const below = Math.min(y(key + map.mark) + 14, top + side - 12);
-  note(pen, `distance ${number(map.mark)}`, x(key) + (right ? -8 : 8), below, right ? "right" : "left", ink, paper);
+  const below = Math.min(y(key + distance) + 14, top + side - 12);
+  note(pen, text, x(key) + (right ? -8 : 8), below, right ? "right" : "left", ink, paper);
 }
 
 // Words on the map, on a ground that lets them be read on any colour.

@@ -10,8 +10,10 @@ function bytes(text) {
 const floats = (text) => new Float32Array(bytes(text).buffer);
 const counts = (text) => new Uint32Array(bytes(text).buffer);
 const number = (n) => n.toLocaleString("en-US");
+// A message of the page's language, its {fields} filled in.
+const said = (message, fields) => message.replace(/\{(\w+)\}/g, (_, name) => fields[name]);
 
-// `map` is a message of viz_core/render/canvas.py. Cells come as [row, column], ranges as tokens,
+// `map` is a message of viz_core/render/canvas.py, with `words` in the page's language. Cells come as [row, column], ranges as tokens,
 // the end excluded.
 function read(map) {
   const filled = counts(map.filled), offset = counts(map.first); // a row's cells need not start it
@@ -87,11 +89,12 @@ function hidden({ map, filled, offset }, rows, columns) {
   return true;
 }
 
-function distance(query, key) {
+function distance(words, query, key) {
   const ahead = late(query, key);
   const [first, last] = ahead ? [query, key] : [key, query];
   const near = Math.max(0, last[0] - (first[1] - 1)), far = last[1] - 1 - first[0];
-  return `distance ${near === far ? number(near) : `${number(near)}–${number(far)}`}${ahead ? " ahead" : ""}`;
+  const range = near === far ? number(near) : `${number(near)}–${number(far)}`;
+  return said(ahead ? words.ahead : words.distance, { distance: range });
 }
 
 function span([a, b]) {
@@ -99,17 +102,21 @@ function span([a, b]) {
 }
 
 function describe(cells, r, c) {
-  const { map } = cells;
+  const { map } = cells, { words } = map;
   const query = cells.query(r), key = cells.key(c);
-  const word = (words, i) => (words.length ? ` “${words[i]}”` : "");
-  const place = `query ${span(query)}${word(map.row_words, r)}, key ${span(key)}${word(map.column_words, c)}`;
+  const word = (tokens, i) => (tokens.length ? ` “${tokens[i]}”` : "");
+  const place = said(words.place, {
+    query: span(query) + word(map.row_words, r),
+    key: span(key) + word(map.column_words, c),
+  });
   const value = cells.value(r, c);
-  if (value === undefined) return `${place}: ${late(query, key) ? "the key lies after the query" : "out of this layer's window"}`;
-  const said = [place, distance(query, key)];
+  if (value === undefined) return said(late(query, key) ? words.late : words.outside, { place });
+  const parts = [place, distance(words, query, key)];
   const held = pairs(map, query, key);
-  if (map.cell > 1 && held !== null) said.push(`${number(held)} ${held === 1 ? "pair" : "pairs"}`);
-  if (map.of === "attribution") return `${said.join(", ")}: ${map.of} ${value.toPrecision(2)} nats`;
-  if (map.unit === "nats") return `${said.join(", ")}: ${value.toFixed(2)} nats about the row's mean`;
+  if (map.cell > 1 && held !== null) parts.push(said(held === 1 ? words.pair : words.pairs, { n: number(held) }));
+  const where = parts.reduce((before, one) => said(words.listed, { before, one }));
+  if (map.of === words.attribution) return said(words.attributed, { where, value: value.toPrecision(2) });
+  if (map.unit === "nats") return said(words.centred, { where, value: value.toFixed(2) });
   const log = map.unit === "A" ? Math.log10(value) : value;
-  return `${said.join(", ")}: ${map.of} = ${(10 ** log).toExponential(2)}, log₁₀ ${log.toFixed(2)}`;
+  return said(words.value, { where, of: map.of, value: (10 ** log).toExponential(2), log: log.toFixed(2) });
 }

@@ -6,7 +6,7 @@ const GLIDE = 160; // milliseconds in which the old picture grows towards a new 
 
 // `group` speaks to all maps: show(query, key), outline(box), zoom(panel, box), back(panel).
 function panel(map, index, zoomed, group, height) {
-  const cells = read(map);
+  const cells = read(map), { words } = map;
   const image = paint(cells);
   const box = element("figure", "panel");
   const heading = element("figcaption", "heading");
@@ -19,8 +19,7 @@ function panel(map, index, zoomed, group, height) {
   canvas.setAttribute("role", "img");
   canvas.setAttribute(
     "aria-label",
-    `${map.title}, ${map.where}. Arrow keys move the crosshair and read values out; ` +
-      `Z zooms in around it${zoomed ? ", Backspace goes back" : ""}. A box drawn with the mouse zooms in.`,
+    said(zoomed ? words.zoomed_keys : words.keys, { title: map.title, where: map.where }),
   );
   const readout = element("p", "readout");
   readout.setAttribute("aria-live", "polite");
@@ -33,9 +32,7 @@ function panel(map, index, zoomed, group, height) {
   let outlined = null;
   let waiting = false; // for a window that was asked for: what is seen is not what can be read
 
-  const hint = window.matchMedia("(hover: none)").matches
-    ? "Tap twice to zoom in."
-    : zoomed ? "Drag a box to zoom in further; Backspace goes back." : "Drag a box to zoom in.";
+  const hint = window.matchMedia("(hover: none)").matches ? words.tap : zoomed ? words.drag_further : words.drag;
 
   function say(text) {
     readout.classList.toggle("hint", !text);
@@ -73,6 +70,7 @@ function panel(map, index, zoomed, group, height) {
     pen.strokeStyle = pen.fillStyle = ink;
     drawAxes(pen, map, view, place, style.fontFamily);
     drawMark(pen, map, view, place, ink, faint);
+    drawGuides(pen, map, place, ink, faint);
     if (at && !outlined) {
       const [[q0, q1], [k0, k1]] = [cells.query(at[0]), cells.key(at[1])];
       pen.fillStyle = map.accent;
@@ -96,7 +94,7 @@ function panel(map, index, zoomed, group, height) {
     outlined = drawn;
     if (drawn) at = null;
     const sizes = drawn && [drawn.rows, drawn.columns].map(([a, b]) => number(b - a)).join(" × ");
-    say(drawn && `queries ${span(drawn.rows)}, keys ${span(drawn.columns)}: ${sizes} tokens`);
+    say(drawn && said(words.box, { queries: span(drawn.rows), keys: span(drawn.columns), sizes }));
     draw();
   }
 
@@ -120,11 +118,10 @@ function panel(map, index, zoomed, group, height) {
 
   function zoom(to) {
     if (hidden(cells, to.rows, to.columns)) {
-      const why = map.pairs === "causal" ? "every key there lies after every query" : "no query there sees a key there";
-      return say(`Nothing to zoom into: ${why}.`);
+      return say(map.pairs === "causal" ? words.all_late : words.all_outside);
     }
     const same = [0, 1].every((i) => to.rows[i] === map.rows[i] && to.columns[i] === map.columns[i]);
-    if (same) return say("Nothing smaller to zoom into here.");
+    if (same) return say(words.smallest);
     group.zoom(index, to);
   }
 
@@ -155,9 +152,9 @@ function panel(map, index, zoomed, group, height) {
     const asked = { z: "in", Z: "in", Enter: "in", Backspace: "back" }[event.key];
     if (waiting || event.ctrlKey || event.metaKey || event.altKey || !(step || asked)) return;
     event.preventDefault();
-    if (asked === "back") return zoomed ? group.back(index) : say("This is the whole map.");
+    if (asked === "back") return zoomed ? group.back(index) : say(words.whole);
     if (asked) {
-      if (!at) return say("Arrow keys place the crosshair; then Z zooms in around it.");
+      if (!at) return say(words.no_crosshair);
       return zoom(around(map, [cells.query(at[0]), cells.key(at[1])].map(([a, b]) => (a + b - 1) / 2), TIMES));
     }
     const many = event.shiftKey ? STRIDE : 1;

@@ -1,7 +1,6 @@
 // A text, token by token, each on a tint; a click, or Enter, picks one, arrows move about.
-// data: { items: [{ text, words, tint, line, kind }], legend: [{ tint, line, text }], unit, dark }
-
-const HINT = "Point at a token to read its number. Click one to explain why it comes next.";
+// data: { items: [{ text, words, tint, line, kind }], legend: [{ tint, line, text }], unit, dark,
+// words: { hint, first, name } }; `first` is said of the first token, which nothing explains.
 
 function element(tag, className, text) {
   const made = document.createElement(tag);
@@ -47,17 +46,17 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const root = element("div", "spoken");
   root.mark = mark;
   root.classList.toggle("dark", data.dark);
-  const readout = element("p", "readout hint", HINT);
+  const readout = element("p", "readout hint", data.words.hint);
   readout.setAttribute("aria-live", "polite");
   const say = (words) => {
-    readout.textContent = words || HINT;
+    readout.textContent = words || data.words.hint;
     readout.classList.toggle("hint", !words);
   };
-  const pick = (i) => (i > 0 ? setTriggerValue("picked", i) : say("Nothing comes before the first token to explain it."));
+  const pick = (i) => (i > 0 ? setTriggerValue("picked", i) : say(data.words.first));
   const tokens = data.items.map((item, i) => token(item, i, say, pick));
   const text = element("div", "text");
   text.setAttribute("role", "group");
-  text.setAttribute("aria-label", "The text, token by token");
+  text.setAttribute("aria-label", data.words.name);
   text.append(...tokens);
   text.addEventListener("pointerleave", () => say(""));
   text.addEventListener("focusout", () => say(""));

@@ -1,6 +1,7 @@
 // All heads of one checkpoint as small pictures; a click, or Enter, picks one, arrows move about.
-// data: { items: [{ layer, head, png: base64, value, words }], across: number or null, layer, head,
-// accent, name, dark }; `across` null: sorted, with labels.
+// data: { items: [{ layer, head, place, png: base64, value, words }], across: number or null, layer, head,
+// accent, name, about, dark }; `across` null: sorted, with labels. An item's `place` says where it
+// is, `words` more of it; `name` is the checkpoint's, `about` says what the wall shows.
 
 function element(tag, className, text) {
   const made = document.createElement(tag);
@@ -30,10 +31,9 @@ function neighbour(buttons, from, key) {
 
 function picture(item, data, pick) {
   const button = element("button");
-  const place = `layer ${item.layer + 1}, head ${item.head + 1}`;
   const words = item.words ? `: ${item.words}` : "";
-  button.title = place + words;
-  button.setAttribute("aria-label", `${data.name}, ${place}${words}`);
+  button.title = item.place + words;
+  button.setAttribute("aria-label", `${data.name}, ${item.place}${words}`);
   const image = element("img");
   image.src = `data:image/png;base64,${item.png}`;
   image.alt = "";
@@ -59,7 +59,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   wall.style.setProperty("--accent", data.accent);
   wall.style.setProperty("--across", data.across);
   wall.setAttribute("role", "group");
-  wall.setAttribute("aria-label", `All heads of ${data.name}`);
+  wall.setAttribute("aria-label", data.about);
   const buttons = data.items.map((item) => picture(item, data, (place) => setTriggerValue("picked", place)));
   buttons.forEach((button, i) => {
     if (data.across && i % data.across === 0) wall.append(element("span", "layer", `L${data.items[i].layer + 1}`));
