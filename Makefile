@@ -39,8 +39,16 @@ help:
 app: $(APP)
 	$(PY) -m streamlit run app.py $(ARGS)
 
+# Without ARGS: what needs no browser on several cores at once, a core for each; then the browser's
+# tests one after the other, whose pages have time limits of their own.
 test: lint browser
+ifeq ($(strip $(ARGS)),)
+	OMP_NUM_THREADS=1 $(PY) -m pytest --ignore tests/browser \
+	    --numprocesses logical --maxprocesses 4 --dist loadfile
+	$(PY) -m pytest tests/browser
+else
 	$(PY) -m pytest $(ARGS)
+endif
 
 lint: $(DEV)
 	$(PY) -m ruff check .
