@@ -13,8 +13,9 @@ from pages._kit import (
     attrib_tokens,
     attrib_wait,
     attrib_worth,
-    cached,
     language,
+    offered,
+    terms,
 )
 from pages._kit.attrib_question import Question
 from pages._kit.attrib_state import AttributionState
@@ -24,19 +25,22 @@ from viz_core.catalogue import Checkpoint
 from viz_core.errors import AtlasError
 from viz_core.progress import ignore
 from viz_core.texts import Passage
+from viz_core.words import mark, say
 
 PAGE = Page(
-    title="Attribution",
+    title=mark("Attribution"),
     icon=":material/target:",
     order=4,
-    about="What predictions need of tokens, heads and distance, next to where attention looks.",
+    about=mark(
+        "What predictions need of tokens, heads and distance, next to where attention looks."
+    ),
 )
 
 
 def prepare() -> None:
     """Computes the first view ahead of any visitor. Raises AtlasError."""
     state = AttributionState()
-    one = cached.shipped()[0].get(state.checkpoint)
+    one = offered.shipped()[0].get(state.checkpoint)
     if one is not None:
         asked = attrib_question.ask(state, one, attrib_question.read(state, one))
         attrib_cached.to_tokens(asked, state.method, state.steps, ignore)
@@ -44,12 +48,14 @@ def prepare() -> None:
 
 
 def main() -> None:
-    st.title("Attribution", anchor=False)
-    shipped, damaged = cached.checkpoints()
+    st.title(
+        say(PAGE.title), anchor=False, help=terms.of("attribution", "attention", "head", "token")
+    )
+    shipped, damaged = offered.checkpoints()
     for sentence in damaged:
         st.error(sentence)
     if not shipped:
-        st.info("Expected trained checkpoints; there are none. Run `make checkpoints`.")
+        st.info(say("Expected trained checkpoints; there are none. Run `make checkpoints`."))
         return
     if "attrib_checkpoint" not in st.session_state:  # a first visit, or back from another page
         asked, wrong = st.session_state.get("attribution", AttributionState()), list[str]()
@@ -62,10 +68,13 @@ def main() -> None:
     for sentence in st.session_state.attrib_wrong:
         st.warning(sentence)
     st.markdown(
-        "A map shows **where a head looks**; attribution shows **what the prediction needs**. The "
-        "two differ: a head may look far and change nothing by it. Here they stand side by side, "
-        "token by token, by distance, and for each head; so a ripple, a step of the staircase or a "
-        "sink can be asked what it is for."
+        say(
+            "A map shows **where a head looks**; attribution shows **what the prediction needs**. "
+            "The two differ: a head may look far and change nothing by it. Here they stand side by "
+            "side, token by token, by distance, and for each head; so a ripple, a step of the "
+            "staircase or a sink can be asked what it is for."
+        ),
+        help=terms.of("ripple", "staircase", "sink", "checkpoint"),
     )
     attrib_controls.model_and_text(shipped)
     chosen = shipped[st.session_state.attrib_checkpoint]
@@ -113,22 +122,34 @@ def _explained(chosen: Checkpoint, text: Passage) -> None:
         section(attrib_tokens.show, asked, state)
         section(attrib_maps.show, asked, state)
     elif attrib_wait.cancelled(wanted):
-        st.info("Cancelled. Press Compute to start again.")
+        st.info(say("Cancelled. Press Compute to start again."))
     else:
-        st.info(f"Press Compute to explain {asked.words}.")
+        st.info(say("Press Compute to explain {asked}.", asked=asked.words))
 
 
 def _unknown(state: AttributionState, shipped: dict[str, Checkpoint]) -> list[str]:
     """A sentence for each name in the address that isn't there."""
     known = {"checkpoint": list(shipped), "text": [c.id for c in texts.available()]}
     known["text"].append(texts.PASTED)
-    return [
-        f"Expected {name} in the address among {', '.join(names[:6])}"
-        f"{' and others' * (len(names) > 6)}; got {getattr(state, name)[:40]!r}, so another is "
-        "shown."
-        for name, names in known.items()
-        if getattr(state, name) not in names
-    ]
+    wrong = []
+    for name, names in known.items():
+        got = getattr(state, name)
+        if got in names:
+            continue
+        fields = {"name": name, "known": say(", ").join(names[:6]), "got": got[:40]}
+        wrong.append(
+            say(
+                "Expected {name} in the address among {known}; got {got!r}, so another is shown.",
+                **fields,
+            )
+            if len(names) <= 6
+            else say(
+                "Expected {name} in the address among {known} and others; got {got!r}, so another "
+                "is shown.",
+                **fields,
+            )
+        )
+    return wrong
 
 
 def _remember() -> None:

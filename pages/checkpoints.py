@@ -5,9 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from pages._kit import (
-    cached,
     lab_context,
+    offered,
     shipped,
+    terms,
     uploads_audit,
     uploads_drop,
     uploads_known,
@@ -27,8 +28,10 @@ PAGE = Page(
 
 
 def main() -> None:
-    st.title(say(PAGE.title), anchor=False)
-    found, damaged = cached.shipped()
+    st.title(
+        say(PAGE.title), anchor=False, help=terms.of("position encoding", "query", "key", "logit")
+    )
+    found, damaged = offered.shipped()
     for sentence in damaged:
         st.error(sentence)
     st.markdown(
@@ -37,20 +40,23 @@ def main() -> None:
             "here: what it is, is found out from its files, and each finding says how."
         )
     )
-    st.subheader(say("Your own"), anchor=False)
+    st.subheader(say("Your own"), anchor=False, help=terms.of("checkpoint"))
     try:
         uploads_drop.show()
         for known in uploads_known.known():
             uploads_audit.show(known, found)
     except AtlasError as error:  # the limits can't be read, or the disk can't
         st.error(str(error))
-    st.subheader(say("Shipped"), anchor=False)
+    st.subheader(
+        say("Shipped"), anchor=False, help=terms.of("trained length", "token", "layer", "head")
+    )
     if found:
         st.markdown(
             say(
                 "Trained alike, on the same texts in the same order from the same seed: they "
                 "differ in their position encoding alone."
-            )
+            ),
+            help=terms.of("distance", "slope", "staircase", "bucket", "ripple"),
         )
     try:
         shipped.cards(found)

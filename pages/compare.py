@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages._kit import address, cached, comparison, controls, session, terms, tour, zoom
+from pages._kit import (
+    address,
+    compared,
+    comparison,
+    controls,
+    loaded,
+    offered,
+    session,
+    terms,
+    tour,
+    zoom,
+)
 from pages._kit.page import Page
 from pages._kit.session import CompareState, SideState
 from viz_core import catalogue, texts, trace
@@ -28,17 +39,17 @@ def default(shipped: dict[str, catalogue.Checkpoint]) -> CompareState:
 
 def prepare() -> None:
     """Computes the first view ahead of any visitor. Raises AtlasError."""
-    shipped, _ = cached.shipped()
+    shipped, _ = offered.shipped()
     if shipped:
         state = default(shipped)
         chosen = [shipped[side.checkpoint] for side in state.sides]
-        for one, passages in zip(chosen, comparison.read(state, chosen), strict=True):
-            comparison.prepare(state, one, passages)
+        for one, passages in zip(chosen, compared.read(state, chosen), strict=True):
+            compared.prepare(state, one, passages)
 
 
 def main() -> None:
     st.title("Attention Atlas", anchor=False, help=terms.of("attention", "query", "key", "token"))
-    shipped, damaged = cached.checkpoints()
+    shipped, damaged = offered.checkpoints()
     for sentence in damaged:
         st.error(sentence)
     if not shipped:
@@ -73,7 +84,7 @@ def main() -> None:
     tour.invite()
     first = next(iter(shipped.values()))
     if "longest" not in st.session_state:  # once: choices that come and go would move the slider
-        st.session_state.longest = trace.longest(cached.model(first))
+        st.session_state.longest = trace.longest(loaded.model(first))
     controls.shared(texts.available(), controls.trained(shipped), st.session_state.longest)
     columns = st.columns(st.session_state.count, gap="medium")
     sides = []

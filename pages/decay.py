@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import streamlit as st
 
 from pages._kit import (
-    cached,
-    decoding,
     lab,
     language,
+    offered,
     portray,
+    portray_asked,
     portray_claims,
     portray_controls,
     portray_curves,
@@ -22,6 +22,7 @@ from pages._kit import (
     portray_state,
     portray_what_if,
     tables,
+    terms,
 )
 from pages._kit.page import Page, section
 from pages._kit.portray import Sitter
@@ -44,13 +45,13 @@ PAGE = Page(
 
 def prepare() -> None:
     """Computes the first view's statistics ahead of any visitor. Raises AtlasError."""
-    for one in portray.shipped(DecayState().chosen, cached.shipped()[0]):
+    for one in portray.shipped(DecayState().chosen, offered.shipped()[0]):
         portray.statistics(one)
 
 
 def main() -> None:
-    st.title(say(PAGE.title), anchor=False)
-    shipped, damaged = cached.checkpoints()
+    st.title(say(PAGE.title), anchor=False, help=terms.of("attention", "query", "key", "token"))
+    shipped, damaged = offered.checkpoints()
     for sentence in damaged:
         st.error(sentence)
     if "decay_source" not in st.session_state:  # a first visit, or back from another page
@@ -58,7 +59,7 @@ def main() -> None:
         kept = st.session_state.get("decay", DecayState())
         portray_controls.seed(portray_state.decoded(address)[0] if address else kept)
     portray_controls.keep()
-    for sentence in _wrong(st.session_state.decay_address, shipped):
+    for sentence in portray_asked.in_vain(st.session_state.decay_address, shipped):
         st.warning(sentence)
     st.markdown(
         say(
@@ -115,7 +116,7 @@ def _sitters(shipped: dict[str, Checkpoint], pressed: bool) -> list[Sitter]:
         return _measured(state, shipped, pressed)
     found = portray.shipped(state.chosen, shipped)
     lost = [n for n in state.chosen if n not in {one.id for one in found}]
-    if own := [n for n in lost if n not in cached.shipped()[0]]:
+    if own := [n for n in lost if n not in offered.shipped()[0]]:
         st.info(
             say(
                 "Nothing is shipped about {names}, an upload: choose “My own measurement” to "
@@ -179,60 +180,6 @@ def _measured(state: DecayState, shipped: dict[str, Checkpoint], pressed: bool) 
         )
     done.add(wanted)
     return portray.told_apart(found)
-
-
-def _wrong(address: Mapping[str, str], shipped: dict[str, Checkpoint]) -> list[str]:
-    """A sentence for each part of `address` that can't be read or isn't there.
-
-    Made anew in every run, since the language may have changed.
-    """
-    state, wrong = portray_state.decoded(address)
-    if not address or not shipped:
-        return wrong
-    wrong += [
-        say(
-            "Expected a checkpoint among {known}; the address names {name!r}, so it is left out.",
-            known=say(", ").join(shipped),
-            name=name[: decoding.SAID],
-        )
-        for name in dict.fromkeys((*state.chosen, state.changed))
-        if name not in shipped
-    ]
-    if state.view and state.view not in state.chosen:
-        wrong.append(
-            say(
-                "Expected view in the address among the chosen checkpoints; got {name!r}, so all "
-                "are shown.",
-                name=state.view[: decoding.SAID],
-            )
-        )
-    changed = shipped.get(state.changed)
-    if "what" in address and changed and not portray_settings.fits(changed, state.what):
-        wrong.append(
-            say(
-                "Expected what in the address to be a setting of {name}; got {setting!r}, so "
-                "another is shown.",
-                name=state.changed,
-                setting=state.what.replace(":", "-"),
-            )
-        )
-    if "text" in address and state.text not in (known := [c.id for c in texts.available()]):
-        wrong.append(decoding.unknown("text", known, state.text))
-    configs = [shipped[n].config for n in state.chosen if n in shipped]
-    configs = configs or [next(iter(shipped.values())).config]
-    ends = min(c.layers for c in configs), min(c.heads for c in configs)
-    for name, most in zip(("layer", "head"), ends, strict=True):
-        if name in address and getattr(state, name) >= most:
-            wrong.append(
-                say(
-                    "Expected {name} in the address to be a number from 1 to {most}; got {value}, "
-                    "so {most} is shown.",
-                    name=name,
-                    most=most,
-                    value=getattr(state, name) + 1,
-                )
-            )
-    return wrong
 
 
 def _numbers(sitters: Sequence[Sitter]) -> None:

@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages._kit import atlas, atlas_controls, atlas_state, atlas_views, language
+from pages._kit import atlas, atlas_controls, atlas_state, atlas_views, language, terms
 from pages._kit.atlas_state import AtlasState
 from pages._kit.page import Page
 from viz_core.errors import AtlasError
+from viz_core.words import mark, say
 
 PAGE = Page(
-    title="Encodings",
+    title=mark("Encodings"),
     icon=":material/function:",
     order=2,
-    about="Every position encoding as pure mathematics: map, curve and parts, with all parameters.",
+    about=mark(
+        "Every position encoding as pure mathematics: map, curve and parts, with all parameters."
+    ),
 )
 
 
 def main() -> None:
-    st.title("Encodings", anchor=False)
+    st.title(
+        say(PAGE.title),
+        anchor=False,
+        help=terms.of("position encoding", "attention", "head", "token"),
+    )
     if "atlas_count" not in st.session_state:  # a first visit, or back from another page
         asked, wrong = st.session_state.get("atlas", AtlasState()), []
         if asked_for := language.asked():
@@ -29,9 +36,12 @@ def main() -> None:
     for sentence in st.session_state.atlas_wrong:
         st.warning(sentence)
     st.markdown(
-        "What a position encoding does before anything is learned: no checkpoint is read and "
-        "nothing is measured here, only formulas are drawn. What trained models make of them "
-        "stands on the other pages."
+        say(
+            "What a position encoding does before anything is learned: no checkpoint is read and "
+            "nothing is measured here, only formulas are drawn. What trained models make of them "
+            "stands on the other pages."
+        ),
+        help=terms.of("checkpoint", "trained length", "extrapolation"),
     )
     atlas_controls.shared()
     columns = st.columns(st.session_state.atlas_count, gap="large")

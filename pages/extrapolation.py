@@ -8,7 +8,6 @@ import pandas as pd
 import streamlit as st
 
 from pages._kit import (
-    cached,
     decoding,
     draw,
     export,
@@ -20,7 +19,9 @@ from pages._kit import (
     lab_state,
     lab_tables,
     language,
+    offered,
     tables,
+    terms,
 )
 from pages._kit.lab_state import LabState
 from pages._kit.page import Page, section
@@ -43,8 +44,10 @@ PAGE = Page(
 
 
 def main() -> None:
-    st.title(say(PAGE.title), anchor=False)
-    shipped, damaged = cached.checkpoints()
+    st.title(
+        say(PAGE.title), anchor=False, help=terms.of("extrapolation", "trained length", "token")
+    )
+    shipped, damaged = offered.checkpoints()
     for sentence in damaged:
         st.error(sentence)
     table = pd.DataFrame()
@@ -61,7 +64,7 @@ def main() -> None:
     names = {"text": known, "report": list(reports()), "live": list(shipped)}
     for sentence in _wrong(st.session_state.lab_address, names):
         st.warning(sentence)
-    st.markdown(_about(cached.shipped()[0]))
+    st.markdown(_about(offered.shipped()[0]))
     lab_controls.shared(known)
     section(by_length, table)
     section(scalings, table)
@@ -69,7 +72,7 @@ def main() -> None:
     if st.session_state.lab_protocol != POSITIONS:
         section(by_position, table)
     section(lab_context.others, table)
-    section(lab_context.training, cached.shipped()[0])
+    section(lab_context.training, offered.shipped()[0])
     section(lab_tables.gate)
     section(lab_tables.costs)
     section(lab_context.why)
@@ -120,7 +123,7 @@ def by_length(table: pd.DataFrame) -> None:
 def scalings(table: pd.DataFrame) -> None:
     """RoPE and ALiBi with other settings than those they were trained with."""
     s = st.session_state
-    st.subheader(say("Other settings, without retraining"), anchor=False)
+    st.subheader(say("Other settings, without retraining"), anchor=False, help=terms.of("slope"))
     st.markdown(
         say(
             "The same weights under another setting of their encoding. RoPE's scalings slow its "
@@ -149,7 +152,7 @@ def scalings(table: pd.DataFrame) -> None:
 
 def by_position(table: pd.DataFrame) -> None:
     """All encodings as trained, by the number of tokens before the predicted one."""
-    st.subheader(say("By position"), anchor=False)
+    st.subheader(say("By position"), anchor=False, help=terms.of("interval"))
     rows = lab.rows_of(table, POSITIONS, st.session_state.lab_text)
     _curves(rows, "lab_positions", say("As trained"), POSITIONS)
 

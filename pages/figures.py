@@ -5,8 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from pages._kit import (
-    cached,
     language,
+    offered,
     tray_leave,
     tray_list,
     tray_preview,
@@ -66,7 +66,7 @@ def main() -> None:
             st.rerun()  # the menu, which counts them, was drawn before they were known
     if wrong := st.session_state.tray_wrong:
         st.warning(wrong)
-    shipped, damaged = cached.shipped()
+    shipped, damaged = offered.shipped()
     for sentence in damaged:
         st.error(sentence)
     if tray_state.tray().pins:

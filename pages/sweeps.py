@@ -11,6 +11,7 @@ from pages._kit import (
     sweeps_shipped,
     sweeps_show,
     sweeps_state,
+    terms,
 )
 from pages._kit.page import Page, section
 from pages._kit.sweeps_state import SweepsState
@@ -43,7 +44,8 @@ def main() -> None:
             "What other pages measure of one checkpoint, a **sweep** measures of many: of every "
             "kept step of a training, under many settings, at many lengths. Here is what emerges "
             "while a model learns, and below, every sweep of this server."
-        )
+        ),
+        help=terms.of("checkpoint"),
     )
     section(sweeps_shipped.show)
     st.subheader(say("Sweeps of this server"), anchor=False)

@@ -18,7 +18,7 @@ from tokenizers import Tokenizer
 from viz_core import attention, catalogue, decay, texts, trace
 from viz_core.model import ModelConfig, Transformer
 from viz_core.readers import native
-from viz_core.training import corpus, recipe, train
+from viz_core.training import corpus, downloads, recipe, train
 
 ROOT = Path(__file__).parents[1]
 Cli = Callable[..., tuple[int, str, str]]
@@ -426,7 +426,7 @@ def test_corpus_fetches_builds_and_says_where(
         return folder / "packages"
 
     built = list[tuple[Path, Path]]()
-    monkeypatch.setattr(corpus, "fetch", fetch)
+    monkeypatch.setattr(downloads, "fetch", fetch)
     monkeypatch.setattr(corpus, "build", lambda packages, out: built.append((packages, out)))
     status, out, err = cli("corpus", "--folder", tmp_path)
     assert (status, out) == (0, f"{tmp_path / 'corpus.jsonl'}\n")
@@ -436,7 +436,7 @@ def test_corpus_fetches_builds_and_says_where(
     def fail(folder: Path, progress: Callable[[str], None]) -> Path:
         raise corpus.CorpusError("Fetching needs npm:\ninstall it.")
 
-    monkeypatch.setattr(corpus, "fetch", fail)
+    monkeypatch.setattr(downloads, "fetch", fail)
     refused(cli("corpus", "--folder", tmp_path), 1, "npm: install")
 
 

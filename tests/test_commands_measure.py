@@ -22,7 +22,7 @@ from viz_core.mechanism import Mechanism
 from viz_core.model import ModelConfig, Transformer
 from viz_core.readers import native
 from viz_core.trace import trace
-from viz_core.training import corpus
+from viz_core.training import corpus, downloads
 
 Cli = Callable[..., tuple[int, str, str]]
 MEASURES = [f.name for f in fields(Mechanism) if f.name != "queries"]
@@ -249,7 +249,7 @@ def test_the_default_text_is_the_held_out_one_which_is_fetched_once(
         out.with_name("heldout.jsonl").write_text("\n".join(lines), encoding="utf-8")
 
     monkeypatch.setenv("ATLAS_CORPUS", str(tmp_path))
-    monkeypatch.setattr(corpus, "fetch", lambda folder, progress: folder)
+    monkeypatch.setattr(downloads, "fetch", lambda folder, progress: folder)
     monkeypatch.setattr(corpus, "build", build)
     for fetched in (True, False):
         _, out, err = cli(*ask)

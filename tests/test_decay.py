@@ -11,6 +11,7 @@ import torch
 
 from viz_core import decay, kernels
 from viz_core import trace as traces
+from viz_core.decay.pairs import ROWS
 from viz_core.encodings import Geometry, PositionEncoding, Value, all_encodings, get
 from viz_core.encodings._scalings import SCALINGS
 from viz_core.encodings.alibi import slopes
@@ -104,12 +105,12 @@ def test_the_slope_is_least_squares_on_distance_within_rows(variant: str) -> Non
     np.testing.assert_allclose(decay.slope(parts(some, 1, sink)), top / bottom, atol=1e-9)
 
 
-@pytest.mark.parametrize("queries", [1, 10, decay.ROWS])
+@pytest.mark.parametrize("queries", [1, 10, ROWS])
 @each_variant
 def test_mean_probability_is_that_of_dense_diagonals(
     variant: str, queries: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(decay, "ROWS", queries)
+    monkeypatch.setattr("viz_core.decay.pairs.ROWS", queries)
     trace = traced(variant, 37)
     full = np.exp(logs(trace, 1))
     expected = np.stack([np.diagonal(full, -d, 1, 2).mean(-1) for d in range(37)], 1)

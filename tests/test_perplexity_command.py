@@ -14,7 +14,7 @@ from tokenizers import Tokenizer
 from viz_core import catalogue, perplexity, results, texts
 from viz_core.model import ModelConfig, Transformer
 from viz_core.readers import native
-from viz_core.training import corpus
+from viz_core.training import corpus, downloads
 
 Cli = Callable[..., tuple[int, str, str]]
 COLUMNS = ["checkpoint", "encoding", "trained_length", "setting", "protocol", "text"]
@@ -127,7 +127,7 @@ def test_the_held_out_text_is_the_default_and_is_fetched(
         out.with_name("heldout.jsonl").write_text("\n".join(lines), encoding="utf-8")
 
     monkeypatch.setenv("ATLAS_CORPUS", str(tmp_path))
-    monkeypatch.setattr(corpus, "fetch", lambda folder, progress: folder)
+    monkeypatch.setattr(downloads, "fetch", lambda folder, progress: folder)
     monkeypatch.setattr(corpus, "build", build)
     status, shown, err = cli("perplexity", tiny["alibi"], "--lengths", 256, "--by-source", "--json")
     rows = json.loads(shown)["rows"]

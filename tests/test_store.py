@@ -20,9 +20,9 @@ import pytest
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
-from viz_core import store as stores
 from viz_core.errors import UsageError
 from viz_core.store import RunKey, Store
+from viz_core.store.key import CORE
 
 KEY = RunKey("c" * 64, "linear:4", ("a" * 64, "b" * 64), 2048, "float32", "window")
 PLENTY = 10**9
@@ -96,7 +96,7 @@ def test_every_field_matters(monkeypatch: pytest.MonkeyPatch) -> None:
     ]
     digests = {key.digest for key in (KEY, *others)}
     assert len(digests) == 1 + len(others)
-    monkeypatch.setattr(stores, "CORE", stores.CORE + 1)
+    monkeypatch.setattr("viz_core.store.key.CORE", CORE + 1)
     assert KEY.digest not in digests
 
 
@@ -166,7 +166,7 @@ def test_a_file_says_what_it_is_of_and_what_made_it(tmp_path: Path) -> None:
     store.put(KEY, result(1, 40), {"unit": "nat"})
     with safe_open(file_of(store, KEY), framework="np") as file:
         words = file.metadata()
-    assert words["key"] == KEY.json and json.loads(words["key"])["core"] == stores.CORE
+    assert words["key"] == KEY.json and json.loads(words["key"])["core"] == CORE
     assert json.loads(words["about"]) == {"unit": "nat"}
     assert words["numpy"] == np.__version__ and words["torch"][0].isdigit()
 

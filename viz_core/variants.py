@@ -105,7 +105,7 @@ def title(encoding: str, setting: str = "") -> str:
     if setting == "off":
         return say("{name}, positions off", name=name)
     if setting == "dynamic":
-        return f"{name}, dynamic NTK"
+        return f"{name}, {say('dynamic NTK')}"
     if kind in PARAMETERS:
         return f"{name}, {say(PARAMETERS[kind][1])} {float(number):,.10g}"
     factor = "N / L" if number == "fit" else f"{float(number):g}"

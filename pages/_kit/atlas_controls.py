@@ -22,18 +22,36 @@ from pages._kit.atlas_state import (
 from pages._kit.session import Box
 from viz_core import series, variants
 from viz_core.encodings import Encoding, Parameter, Value, all_encodings
+from viz_core.words import mark, say
 
 PLAIN = ("heads", "width", "trained", "length", "head", "x_log")  # fields with a widget each
 SHORTEST = 64  # tokens, of the lengths on a slider
 WIDE, WIDER = 100.0, 1e6  # highest / lowest from which a slider goes by octaves, by decades
-NAMES = {
-    "theta": "Base θ",
-    "factor": "Factor s",
-    "fall": "Fall per bucket (nats)",
-    "share": "Share p",
-    "span": "Span B (tokens)",
+NAMES = {  # of parameters; one of one's own is called by its id
+    "base": mark("Base"),
+    "buckets": mark("Buckets"),
+    "exponent": mark("Exponent"),
+    "factor": mark("Factor s"),
+    "fall": mark("Fall per bucket (nats)"),
+    "kernel": mark("Kernel"),
+    "layout": mark("Layout"),
+    "max_distance": mark("Max distance"),
     "r1": "r₁",
     "r2": "r₂",
+    "scaling": mark("Scaling"),
+    "share": mark("Share p"),
+    "span": mark("Span B (tokens)"),
+    "theta": mark("Base θ"),
+    "waves": mark("Waves"),
+}
+CHOICES = {  # of parameters, where they are called otherwise
+    **variants.FACTORS,
+    "dynamic": "dynamic NTK",
+    "half": mark("half"),
+    "interleaved": mark("interleaved"),
+    "log": mark("log"),
+    "none": mark("none"),
+    "power": mark("power"),
 }
 
 
@@ -80,37 +98,40 @@ def shared() -> None:
     s = st.session_state
     a, b, c, d, e, f = st.columns([0.8, 0.8, 0.9, 1.5, 1.5, 0.8], gap="medium")
     a.segmented_control(
-        "Encodings",
+        say("Encodings"),
         range(1, len(SIDES) + 1),
         key="atlas_count",
         required=True,
-        help="One encoding alone, or two side by side on the same scales.",
+        help=say("One encoding alone, or two side by side on the same scales."),
     )
     b.number_input(
-        "Heads",
+        say("Heads"),
         *HEADS,
         step=1,
         key="atlas_heads",
-        help="Attention heads of a layer. ALiBi gives each a slope of its own.",
+        help=say("Attention heads of a layer. ALiBi gives each a slope of its own."),
     )
     c.number_input(
-        "Head width",
+        say("Head width"),
         *WIDTH,
         step=2,
         key="atlas_width",
-        help="Channels D of each head. RoPE turns them in pairs; the model is as wide as all heads "
-        "together, and so are sinusoidal vectors.",
+        help=say(
+            "Channels D of each head. RoPE turns them in pairs; the model is as wide as all heads "
+            "together, and so are sinusoidal vectors."
+        ),
     )
-    marked = "Marked in every picture. Llama 3's rule, YaRN and dynamic NTK depend on it."
-    _lengths(d, "trained", TRAINED[1], "Trained length L", marked)
-    _lengths(e, "length", LENGTH[1], "Shown length N", "How many positions the pictures hold.")
+    marked = say("Marked in every picture. Llama 3's rule, YaRN and dynamic NTK depend on it.")
+    _lengths(d, "trained", TRAINED[1], say("Trained length L (tokens)"), marked)
+    held = say("How many positions the pictures hold.")
+    _lengths(e, "length", LENGTH[1], say("Shown length N (tokens)"), held)
     s.atlas_head = min(s.atlas_head, s.atlas_heads - 1)
     f.selectbox(
-        "Head",
+        say("Head"),
         range(s.atlas_heads),
         format_func=lambda h: str(h + 1),
         key="atlas_head",
-        help="Whose map and curve are shown, where heads differ.",
+        help=say("Whose map and curve are shown, where heads differ."),
     )
 
 
@@ -120,11 +141,11 @@ def side(i: int) -> None:
     cards = all_encodings()
     known = sorted(cards, key=series.place)
     st.selectbox(
-        "Encoding",
+        say("Encoding"),
         known,
         format_func=lambda e: cards[e].name,
         key=f"atlas_encoding{i}",
-        help="Which position encoding this side shows.",
+        help=say("Which position encoding this side shows."),
     )
     card = cards[s[f"atlas_encoding{i}"]]
     every = knobs(card)
@@ -160,7 +181,7 @@ def _lengths(place: DeltaGenerator, name: str, longest: int, label: str, words: 
     """A slider over powers of two, and over what the address asked for."""
     powers = {SHORTEST << n for n in range((longest // SHORTEST).bit_length())}
     place.select_slider(
-        f"{label} (tokens)",
+        label,
         sorted(powers | {st.session_state[f"atlas_{name}"]}),
         format_func=lambda n: f"{n:,}",
         key=f"atlas_{name}",
@@ -171,11 +192,12 @@ def _lengths(place: DeltaGenerator, name: str, longest: int, label: str, words: 
 def _knob(i: int, card: Encoding, p: Parameter) -> None:
     """The widget of one parameter: a choice, or a slider, logarithmic where its range is wide."""
     key = _key(i, card, p)
-    label = NAMES.get(p.name, p.name.replace("_", " ").capitalize())
+    label = say(NAMES.get(p.name, p.name.replace("_", " ").capitalize()))
+    meant = say(p.help)
     scaling = st.session_state.get(f"atlas_{card.id}_scaling{i}")
     if p.choices:
         change = {"on_change": _stretch, "args": (i, card.id)} if p.name == "scaling" else {}
-        st.selectbox(label, p.choices, format_func=_words, key=key, help=p.help, **change)
+        st.selectbox(label, p.choices, format_func=_words, key=key, help=meant, **change)
         return
     assert p.low is not None and p.high is not None
     idle = p.name == "factor" and scaling == "none"
@@ -186,12 +208,12 @@ def _knob(i: int, card: Encoding, p: Parameter) -> None:
             rungs,
             format_func=lambda v: f"{v:,.10g}",
             key=key,
-            help=p.help,
+            help=meant,
             disabled=idle,
         )
     else:
         step = p.low or (1 if isinstance(p.default, int) else p.high / 40)
-        st.slider(label, p.low, p.high, step=step, key=key, help=p.help)
+        st.slider(label, p.low, p.high, step=step, key=key, help=meant)
 
 
 def ladder(p: Parameter) -> list[Value]:
@@ -208,7 +230,7 @@ def ladder(p: Parameter) -> list[Value]:
 
 
 def _words(choice: str) -> str:
-    return {**variants.FACTORS, "dynamic": "dynamic NTK"}.get(choice, choice)
+    return say(CHOICES.get(choice, choice))
 
 
 def _stretch(i: int, encoding: str) -> None:

@@ -9,15 +9,31 @@ import pandas as pd
 
 from viz_core.alone.parts import part
 from viz_core.figures.encoding_parts import Buckets, Part, Stairs, Vectors, Waves
+from viz_core.words import mark, say
 
-__all__ = ["numbers", "part"]
+__all__ = ["label", "numbers", "part"]
+
+LABELS = {  # of columns, whose names stay as they are in a file
+    "head": mark("head"),
+    "slope": mark("slope"),
+    "bucket": mark("bucket"),
+    "first distance": mark("first distance"),
+    "last distance": mark("last distance"),
+    "pair": mark("pair"),
+    "wavelength": mark("wavelength"),
+    "before scaling": mark("before scaling"),
+    "turns within L": mark("turns within L"),
+    "distance": mark("distance"),
+    "cosine": mark("cosine"),
+}
+WITHIN = " % within"  # the end of a column's name, after the share
 
 
 def numbers(p: Part) -> pd.DataFrame:
     """The picture's numbers, a row for each head, bucket, pair or distance; tokens, unless said."""
     match p:
         case Stairs():
-            names = [f"{100 * share:.0f} % within" for share in p.shares]
+            names = [f"{100 * share:.0f}{WITHIN}" for share in p.shares]
             slope = {"head": np.arange(len(p.slope)) + 1, "slope": p.slope}
             return pd.DataFrame(slope | dict(zip(names, p.reach.T, strict=True)))
         case Buckets():
@@ -34,3 +50,10 @@ def numbers(p: Part) -> pd.DataFrame:
         case Vectors():
             rows = np.arange(len(p.similarity))
             return pd.DataFrame({"distance": rows, "cosine": p.similarity})
+
+
+def label(column: str) -> str:
+    """What a column of `numbers` is called on the page."""
+    if column.endswith(WITHIN):
+        return say("{share} % within", share=column.removesuffix(WITHIN))
+    return say(LABELS.get(column, column))

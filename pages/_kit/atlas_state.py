@@ -6,16 +6,18 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from pages._kit.session import VERSION, Box, seen
+from pages._kit import decoding
+from pages._kit.decoding import VERSION
+from pages._kit.session import Box, seen
 from viz_core.alone.words import knobs
 from viz_core.encodings import Parameter, Value, all_encodings
 from viz_core.errors import UnknownName, UsageError
 from viz_core.figures.attention_maps import ranges
+from viz_core.words import say
 
 SIDES = "ab"  # their names in an address
 HEADS, WIDTH = (1, 64), (1, 256)  # of heads, and of channels in a head
 TRAINED, LENGTH = (16, 131_072), (16, 16_384)  # tokens
-LONGEST = 40  # characters of a wrong word that are repeated
 MOST = 12  # parameters of one encoding in an address
 
 
@@ -72,39 +74,25 @@ def decoded(query: Mapping[str, str]) -> tuple[AtlasState, list[str]]:
     Whether an encoding takes these sizes together is for the encoding to say.
     """
     plain = AtlasState()
-    if query.get("v", VERSION) != VERSION:
-        return plain, [
-            f"This address is of version {query['v'][:LONGEST]!r}, and version {VERSION} was "
-            "expected; the page shows its start instead."
-        ]
-    wrong: list[str] = []
-
-    def whole(name: str, limits: tuple[int, int], otherwise: int) -> int:
-        text = query.get(name, str(otherwise))
-        if re.fullmatch("[0-9]{1,9}", text) and limits[0] <= int(text) <= limits[1]:
-            return int(text)
-        wrong.append(
-            f"Expected {name} in the address to be a number from {limits[0]:,} to {limits[1]:,}; "
-            f"got {text[:LONGEST]!r}, so {otherwise:,} is shown."
-        )
-        return otherwise
-
-    given = [_side(query[x], x, wrong) for x in SIDES if x in query]
+    if wrong := decoding.foreign(query):
+        return plain, wrong
+    asked = decoding.Asked(query, plain)
+    given = [_side(query[x], x, asked.wrong) for x in SIDES if x in query]
     sides = tuple(side for side in given if side is not None)
-    heads = whole("heads", HEADS, plain.heads)
-    head = whole("head", (1, heads), min(plain.head + 1, heads)) - 1
-    length = whole("length", LENGTH, plain.length)
+    heads = asked.whole("heads", *HEADS)
+    head = asked.whole("head", 1, heads, min(plain.head + 1, heads)) - 1
+    length = asked.whole("length", *LENGTH)
     state = AtlasState(
         sides=sides or plain.sides,
         heads=heads,
-        width=whole("width", WIDTH, plain.width),
-        trained=whole("trained", TRAINED, plain.trained),
+        width=asked.whole("width", *WIDTH),
+        trained=asked.whole("trained", *TRAINED),
         length=length,
         head=head,
         x_log=query.get("x_log") == "1",
-        box=_box(query["z"], length, wrong) if "z" in query else None,
+        box=_box(query["z"], length, asked.wrong) if "z" in query else None,
     )
-    return state, wrong
+    return state, asked.wrong
 
 
 def fits(box: Box, length: int) -> bool:
@@ -118,8 +106,13 @@ def _side(text: str, letter: str, wrong: list[str]) -> AtlasSide | None:
     known = all_encodings()
     if name not in known:
         wrong.append(
-            f"Expected {letter} in the address to begin with one of {', '.join(known)}; got "
-            f"{name[:LONGEST]!r}, so that encoding is left out."
+            say(
+                "Expected {letter} in the address to begin with one of {names}; got {got!r}, so "
+                "that encoding is left out.",
+                letter=letter,
+                names=say(", ").join(known),
+                got=name[: decoding.SAID],
+            )
         )
         return None
     parameters = {p.name: p for p in knobs(known[name])}
@@ -128,12 +121,11 @@ def _side(text: str, letter: str, wrong: list[str]) -> AtlasSide | None:
         key, _, value = word.partition("-")
         try:
             if key not in parameters:
-                raise UnknownName(
-                    f"a parameter of {name}", key[:LONGEST], list(parameters) or ["none"]
-                )
-            values[key] = parameters[key].check(value[:LONGEST])
+                what = say("a parameter of {encoding}", encoding=name)
+                raise UnknownName(what, key[: decoding.SAID], list(parameters) or [say("none")])
+            values[key] = parameters[key].check(value[: decoding.SAID])
         except UsageError as error:
-            wrong.append(f"{str(error)[:-1]} in the address, so it is left out.")
+            wrong.append(say("{error} in the address, so it is left out.", error=str(error)[:-1]))
     return AtlasSide(name, chosen(parameters.values(), values))
 
 
@@ -153,13 +145,17 @@ def _box(text: str, length: int, wrong: list[str]) -> Box | None:
         box = (a, b + 1), (c, d + 1)
         if fits(box, length):
             return box
-        what = f"{ranges(*box)}" if a <= b and c <= d else repr(text)
+        what = ranges(*box) if a <= b and c <= d else repr(text)
     else:
-        what = repr(text[:LONGEST])
+        what = repr(text[: decoding.SAID])
     wrong.append(
-        "Expected z in the address as queries.keys, such as 512-767.0-255, with some key not after "
-        f"some query and all of them among {length:,} tokens; got {what}, so the whole map is "
-        "shown."
+        say(
+            "Expected z in the address as queries.keys, such as 512-767.0-255, with some key not "
+            "after some query and all of them among {length:,} tokens; got {got}, so the whole map "
+            "is shown.",
+            length=length,
+            got=what,
+        )
     )
     return None
 

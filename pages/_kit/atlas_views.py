@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from pages._kit import atlas_controls, atlas_parts, atlas_words, draw, export, export_atlas
+from pages._kit import atlas_controls, atlas_parts, atlas_words, draw, export, export_atlas, terms
 from pages._kit.atlas import Alone, bound, trained
 from pages._kit.atlas_state import AtlasSide, AtlasState
 from viz_core import encodings
@@ -19,16 +19,23 @@ from viz_core.figures import encoding_atlas, encoding_parts
 from viz_core.figures.attention_maps import ranges
 from viz_core.figures.spec import Axis, Chart, Heatmap
 from viz_core.render import palette, screen
+from viz_core.words import say
 
 
 def card(side: AtlasSide) -> None:
     """Name, formula, paper, and what the encoding does within and beyond the trained length."""
     c = encodings.get(side.encoding)
     end = "" if c.paper.title.endswith("?") else "."
+    paper = f"[{c.paper.authors} {c.paper.year}]({c.paper.url}), *{c.paper.title}*{end}"
     st.latex(atlas_words.formula(c))
     st.markdown(
-        f"{c.summary} [{c.paper.authors} {c.paper.year}]({c.paper.url}), *{c.paper.title}*{end}\n\n"
-        f"**Acts on** {atlas_words.WHERE.get(c.acts_on, c.acts_on)}.  \n**Beyond L:** {c.beyond}"
+        say(
+            "{summary} {paper}\n\n**Acts on** {parts}.  \n**Beyond L:** {beyond}",
+            summary=say(c.summary),
+            paper=paper,
+            parts=say(atlas_words.WHERE.get(c.acts_on, c.acts_on)),
+            beyond=say(c.beyond),
+        )
     )
 
 
@@ -53,7 +60,11 @@ def drawn(sides: Sequence[Alone], state: AtlasState) -> list[encoding_atlas.Side
 
 def maps(known: Sequence[encoding_atlas.Side], sides: Sequence[Alone], state: AtlasState) -> None:
     """The attention map of each side on one colour scale; the same part of all of them."""
-    st.subheader("Attention from position alone", anchor=False)
+    st.subheader(
+        say("Attention from position alone"),
+        anchor=False,
+        help=terms.of("query", "key", "layer", "cell"),
+    )
     for a in sides:
         if a.law is None:
             st.info(atlas_words.untrained(a.card))
@@ -73,8 +84,8 @@ def maps(known: Sequence[encoding_atlas.Side], sides: Sequence[Alone], state: At
     )
     export.row(export_atlas.maps(figure, sides, state), "atlas_maps")
     st.caption(figure.caption)
-    with st.expander(atlas_words.HOW):
-        st.markdown(atlas_words.MAP)
+    with st.expander(say(atlas_words.HOW)):
+        st.markdown(say(atlas_words.MAP))
 
 
 def curves(known: Sequence[encoding_atlas.Side], sides: Sequence[Alone], state: AtlasState) -> None:
@@ -84,25 +95,35 @@ def curves(known: Sequence[encoding_atlas.Side], sides: Sequence[Alone], state: 
     with st.container(
         horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
     ):
-        st.subheader("By distance", anchor=False, width="content")
+        st.subheader(
+            say("By distance"),
+            anchor=False,
+            width="content",
+            help=terms.of("distance", "slope", "logit", "nat"),
+        )
         st.toggle(
-            "Logarithmic distance",
+            say("Logarithmic distance"),
             key="atlas_x_log",
-            help="The distance axis in powers of ten, from distance 1 on.",
+            help=say("The distance axis in powers of ten, from distance 1 on."),
         )
     figure = encoding_atlas.curves(known, state.x_log)
     draw.charts(figure, key="atlas_curves", height=480 if len(state.sides) == 1 else 360)
     export.row(export_atlas.curves(figure, sides, state), "atlas_curves")
     st.caption(figure.caption)
-    with st.expander(atlas_words.HOW):
+    with st.expander(say(atlas_words.HOW)):
         for name in dict.fromkeys(s.encoding for s in known):
             c = encodings.get(name)
-            st.markdown(f"**{c.name}.** {atlas_words.CURVE.get(name, c.law)}")
+            law = say(atlas_words.CURVE.get(name, c.law))
+            st.markdown(say("**{encoding}.** {law}", encoding=c.name, law=law))
 
 
 def parts(sides: Sequence[Alone], state: AtlasState) -> None:
     """What each side is made of, with its numbers; words beside the picture of a single one."""
-    st.subheader("What it is made of", anchor=False)
+    st.subheader(
+        say("What it is made of"),
+        anchor=False,
+        help=terms.of("reach", "ripple", "wavelength", "bucket"),
+    )
     columns = st.columns(2, gap="large")
     for i, a in enumerate(sides):
         _part(a, i, columns if len(sides) == 1 else [columns[i]] * 2, state)
@@ -123,23 +144,26 @@ def _part(a: Alone, i: int, places: Sequence[DeltaGenerator], state: AtlasState)
         export.row(export_atlas.part(figure, a, state), f"atlas_parts{i}")
     with places[1]:
         st.caption(figure.caption)
-        with st.expander(atlas_words.HOW):
-            st.markdown(atlas_words.PARTS.get(a.card.id, a.card.law))
+        with st.expander(say(atlas_words.HOW)):
+            st.markdown(atlas_words.parts(a.card))
         _numbers(atlas_parts.numbers(found), a.card.id, i)
 
 
 def _numbers(rows: pd.DataFrame, encoding: str, i: int) -> None:
     """The numbers of a picture, folded up, with a download that has all their digits."""
-    digits = st.column_config.NumberColumn(format="%.5g")  # slopes and angles get small
-    with st.expander("Numbers"):
+    configs = {}
+    for name in rows:
+        digits = "%.5g" if rows[name].dtype.kind == "f" else None  # slopes and angles get small
+        configs[name] = st.column_config.NumberColumn(atlas_parts.label(name), format=digits)
+    with st.expander(say("Numbers")):
         st.dataframe(
             rows,
             hide_index=True,
             key=f"atlas_rows{i}",
-            column_config={c: digits for c in rows.select_dtypes("float")},
+            column_config=configs,
         )
         st.download_button(
-            "Download as CSV",
+            say("Download as CSV"),
             lambda: rows.to_csv(index=False).encode(),
             file_name=f"attention-atlas-{encoding}.csv",
             mime="text/csv",
@@ -154,9 +178,9 @@ def _trail(state: AtlasState) -> None:
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         steps = len(st.session_state.atlas_trail)
-        st.button("Whole map", type="tertiary", on_click=atlas_controls.back, args=(steps,))
+        st.button(say("Whole map"), type="tertiary", on_click=atlas_controls.back, args=(steps,))
         if steps > 1:
-            st.button("One step back", type="tertiary", on_click=atlas_controls.back)
+            st.button(say("One step back"), type="tertiary", on_click=atlas_controls.back)
         st.markdown(f"**{ranges(*state.box)}**", width="content")
 
 
@@ -166,8 +190,8 @@ def _image(panel: Heatmap, channel: npt.NDArray[np.int64], key: str) -> None:
         panel.title,
         panel.accent,
         (),
-        x=Axis("channel", (-0.5, float(channel[-1]) + 0.5)),
-        y=Axis("position", (len(panel.value) - 0.5, -0.5)),
+        x=Axis(say("channel"), (-0.5, float(channel[-1]) + 0.5)),
+        y=Axis(say("position"), (len(panel.value) - 0.5, -0.5)),
     )
     figure = screen.chart(axes, draw.dark())
     colours = palette.table(panel.scale.colours)
@@ -179,7 +203,7 @@ def _image(panel: Heatmap, channel: npt.NDArray[np.int64], key: str) -> None:
             zmax=panel.scale.high,
             colorscale=[[i / 255, f"rgb({r},{g},{b})"] for i, (r, g, b) in enumerate(colours)],
             colorbar={"thickness": 12, "outlinewidth": 0, "tickvals": [-1, 0, 1]},
-            hovertemplate="position %{y}, channel %{x}<br>%{z:.3f}<extra></extra>",
+            hovertemplate=say("position %{y}, channel %{x}<br>%{z:.3f}<extra></extra>"),
         )
     )
     figure.update_layout(margin={"r": 60})
@@ -188,5 +212,5 @@ def _image(panel: Heatmap, channel: npt.NDArray[np.int64], key: str) -> None:
         key=key,
         theme=None,
         config={"displayModeBar": False},
-        alt=f"{panel.title}, {panel.where}.",
+        alt=say("{title}, {where}.", title=panel.title, where=panel.where),
     )

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from pages._kit import cached
+from pages._kit import keeping, loaded
 from pages._kit.attrib_question import Question
 from pages._kit.shelf import Shelf
 from viz_core import keys, packing
@@ -29,10 +29,11 @@ from viz_core.model import Transformer, ours
 from viz_core.progress import Progress
 from viz_core.store import Entry, RunKey
 from viz_core.texts import Passage
+from viz_core.words import mark
 
 T = TypeVar("T")
 
-shelf: Shelf[Any] = Shelf(512 << 20)  # of the server, like those of `cached`
+shelf: Shelf[Any] = Shelf(512 << 20)  # of the server, like those of `measuring`
 BUILDERS: dict[str, Callable[[Any], Any]] = {  # what JSON doesn't keep
     "layers": tuple,
     "reaches": tuple,
@@ -42,7 +43,7 @@ BUILDERS: dict[str, Callable[[Any], Any]] = {  # what JSON doesn't keep
 
 def model(checkpoint: Checkpoint) -> Transformer:
     """The model of `checkpoint`. Raises UsageError for one of another format."""
-    return ours(cached.model(checkpoint), "attribution")
+    return ours(loaded.model(checkpoint), mark("attribution"))
 
 
 def to_tokens(asked: Question, method: str, steps: int, progress: Progress) -> TokenAttribution:
@@ -108,7 +109,7 @@ def _recalled(
     def unpack(entry: Entry) -> T:
         return unpacked(kind, entry)
 
-    return cached.recalled(key, [text], shelf, compute, packed, unpack, progress)
+    return keeping.recalled(key, [text], shelf, compute, packed, unpack, progress)
 
 
 def packed(found: Any) -> packing.Packed:

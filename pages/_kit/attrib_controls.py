@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import fields
 
 import streamlit as st
@@ -12,26 +13,28 @@ from viz_core import texts
 from viz_core.attribution import KINDS, METHODS, REPLACEMENTS
 from viz_core.catalogue import Checkpoint
 from viz_core.model import ModelConfig
+from viz_core.words import mark, say
 
 NAMES = tuple(f.name for f in fields(AttributionState))  # each has a widget of its name
 METHOD_NAMES = {
-    "integrated-gradients": "Integrated gradients",
-    "gradient-x-activation": "Gradient × activation",
-    "occlusion": "Occlusion",
-    "feature-ablation": "Feature ablation",
+    "integrated-gradients": mark("Integrated gradients"),
+    "gradient-x-activation": mark("Gradient × activation"),
+    "occlusion": mark("Occlusion"),
+    "feature-ablation": mark("Feature ablation"),
 }
 KIND_NAMES = {
-    "log-probability": "Log-probability",
-    "logit": "Logit",
-    "difference": "Difference of two tokens",
+    "log-probability": mark("Log-probability"),
+    "logit": mark("Logit"),
+    "difference": mark("Difference of two tokens"),
 }
-PLACE_NAMES = {"near": "Near", "far": "Far", "beyond": "Beyond L"}
+PLACE_NAMES = {"near": mark("Near"), "far": mark("Far"), "beyond": mark("Beyond L")}
 REPLACEMENT_NAMES = {
-    "zero": "Zero",
-    "mean": "Mean",
-    "uniform": "Uniform attention",
-    "position": "Position alone",
+    "zero": mark("Zero"),
+    "mean": mark("Mean"),
+    "uniform": mark("Uniform attention"),
+    "position": mark("Position alone"),
 }
+AXIS_NAMES = {"layer": mark("Layer"), "head": mark("Head")}
 
 
 def seed(state: AttributionState) -> None:
@@ -57,35 +60,39 @@ def model_and_text(shipped: dict[str, Checkpoint]) -> None:
     s = st.session_state
     if s.attrib_checkpoint not in shipped:
         s.attrib_checkpoint = next(iter(shipped))
-    names = {c.id: c.title for c in texts.available()} | {texts.PASTED: "Your own text…"}
+    names = {c.id: c.title for c in texts.available()} | {texts.PASTED: say("Your own text…")}
     if s.attrib_text not in names:
         s.attrib_text = next(iter(names))
     row = st.container(horizontal=True, gap="medium", vertical_alignment="top")
     row.selectbox(
-        "Checkpoint",
+        say("Checkpoint"),
         sorted(shipped, key=lambda n: (n not in lab.ORDER, n)),
         format_func=lambda n: lab.name(shipped[n].config.encoding, "", n),
         key="attrib_checkpoint",
         width=150,
-        help="Which trained model. They differ in their position encoding alone.",
+        help=say("Which trained model. They differ in their position encoding alone."),
     )
-    row.selectbox("Text", list(names), format_func=names.__getitem__, key="attrib_text", width=250)
     row.selectbox(
-        "Length (tokens)",
+        say("Text"), list(names), format_func=names.__getitem__, key="attrib_text", width=250
+    )
+    row.selectbox(
+        say("Length (tokens)"),
         LENGTHS,
         format_func=lambda n: f"{n:,}",
         key="attrib_length",
         width=130,
-        help="How much of the text the model reads. Time grows with it; that of the map, with "
-        "its square.",
+        help=say(
+            "How much of the text the model reads. Time grows with it; that of the map, with its "
+            "square."
+        ),
     )
     if s.attrib_text == texts.PASTED:
         st.text_area(
-            "Your own text",
+            say("Your own text"),
             key="attrib_paste",
             height=120,
-            placeholder="Paste a text here; it stays in this browser tab and in its address.",
-            help="Texts up to 2,000 characters travel in the address; longer ones don't.",
+            placeholder=say("Paste a text here; it stays in this browser tab and in its address."),
+            help=say("Texts up to 2,000 characters travel in the address; longer ones don't."),
         )
 
 
@@ -94,13 +101,15 @@ def target(end: int) -> None:
     s = st.session_state
     row = st.container(horizontal=True, gap="medium", vertical_alignment="top")
     row.segmented_control(
-        "What is explained",
+        say("What is explained"),
         (False, True),
-        format_func=lambda many: "Mean over many" if many else "One prediction",
+        format_func=lambda many: say("Mean over many") if many else say("One prediction"),
         key="attrib_many",
         required=True,
-        help="What the model says of the next token: at one query, or as the mean over all queries "
-        "of a range.",
+        help=say(
+            "What the model says of the next token: at one query, or as the mean over all queries "
+            "of a range."
+        ),
     )
     for name, label, usual in _queries(s.attrib_many, end):
         if s[f"attrib_{name}"] is not None:
@@ -113,61 +122,65 @@ def target(end: int) -> None:
             key=f"attrib_{name}",
             placeholder=f"{usual:,}",
             width=150,
-            help=f"Counted from 0 to {end:,}; empty for {usual:,}.",
+            help=say("Counted from 0 to {end:,}; empty for {usual:,}.", end=end, usual=usual),
         )
     row.selectbox(
-        "Number",
+        say("Number"),
         KINDS,
-        format_func=KIND_NAMES.__getitem__,
+        format_func=lambda kind: say(KIND_NAMES[kind]),
         key="attrib_kind",
         width=220,
-        help="Of the next token. A log-probability also moves when other tokens become more likely;"
-        " a difference of logits says which of two, and nothing else.",
+        help=say(
+            "Of the next token. A log-probability also moves when other tokens become more likely; "
+            "a difference of logits says which of two, and nothing else."
+        ),
     )
     row.text_input(
-        "Token",
+        say("Token"),
         key="attrib_token",
-        placeholder="the one that follows",
+        placeholder=say("the one that follows"),
         width=180,
-        help="Another token to ask about, instead of the one that follows in the text.",
+        help=say("Another token to ask about, instead of the one that follows in the text."),
     )
     if s.attrib_kind == "difference":
         row.text_input(
-            "Less that of",
+            say("Less that of"),
             key="attrib_against",
-            placeholder="another token",
+            placeholder=say("another token"),
             width=150,
-            help="The other token of the difference.",
+            help=say("The other token of the difference."),
         )
 
 
 def _queries(many: bool, end: int) -> list[tuple[str, str, int]]:
     """The widgets of queries: name, label, and what an empty one stands for."""
     if many:
-        return [("first", "From query", (end + 1) // 2), ("last", "To query", end)]
-    return [("last", "After query", end)]
+        return [("first", say("From query"), (end + 1) // 2), ("last", say("To query"), end)]
+    return [("last", say("After query"), end)]
 
 
 def method(easy: bool) -> bool:
     """How it is explained; whether Compute was pressed, which `easy` questions don't ask for."""
     row = st.container(horizontal=True, gap="medium", vertical_alignment="bottom")
     row.selectbox(
-        "Method",
+        say("Method"),
         list(METHODS),
-        format_func=METHOD_NAMES.__getitem__,
+        format_func=lambda method: say(METHOD_NAMES[method]),
         key="attrib_method",
         width=220,
-        help="; ".join(f"**{METHOD_NAMES[m]}**: {words}" for m, words in METHODS.items()) + ".",
+        help=_explained(METHOD_NAMES, METHODS),
     )
     row.selectbox(
-        "Steps",
+        say("Steps"),
         STEPS,
         key="attrib_steps",
         width=100,
-        help="Of integrated gradients, for the tokens and for the map. More steps bring the sum of "
-        "the attributions nearer to what they explain.",
+        help=say(
+            "Of integrated gradients, for the tokens and for the map. More steps bring the sum of "
+            "the attributions nearer to what they explain."
+        ),
     )
-    return not easy and row.button("Compute", type="primary", key="attrib_compute")
+    return not easy and row.button(say("Compute"), type="primary", key="attrib_compute")
 
 
 def place(config: ModelConfig) -> tuple[int, int]:
@@ -177,7 +190,7 @@ def place(config: ModelConfig) -> tuple[int, int]:
     for name, end in (("layer", config.layers), ("head", config.heads)):
         s[f"attrib_{name}"] = min(s[f"attrib_{name}"], end - 1)
         row.segmented_control(
-            name.capitalize(),
+            say(AXIS_NAMES[name]),
             range(end),
             format_func=lambda n: str(n + 1),
             key=f"attrib_{name}",
@@ -189,33 +202,49 @@ def place(config: ModelConfig) -> tuple[int, int]:
 def losses(trained: int) -> None:
     """At which targets losses are read: for importance and for reach."""
     st.segmented_control(
-        "Targets",
+        say("Targets"),
         PLACES,
-        format_func=PLACE_NAMES.__getitem__,
+        format_func=lambda place: say(PLACE_NAMES[place]),
         key="attrib_place",
         required=True,
-        help=f"Near: tokens with 1 to {trained // 8:,} tokens before them. Far: the second half of "
-        f"the trained length, L = {trained:,}. Beyond L: past it, in texts of twice that length.",
+        help=say(
+            "Near: tokens with 1 to {near:,} tokens before them. Far: the second half of the "
+            "trained length, L = {trained:,}. Beyond L: past it, in texts of twice that length.",
+            near=trained // 8,
+            trained=trained,
+        ),
     )
 
 
 def replacement() -> None:
     """What stands in the place of a head."""
     st.segmented_control(
-        "Replaced by",
+        say("Replaced by"),
         list(REPLACEMENTS),
-        format_func=REPLACEMENT_NAMES.__getitem__,
+        format_func=lambda replacement: say(REPLACEMENT_NAMES[replacement]),
         key="attrib_replacement",
         required=True,
-        help="; ".join(f"**{REPLACEMENT_NAMES[r]}**: {w}" for r, w in REPLACEMENTS.items()) + ".",
+        help=_explained(REPLACEMENT_NAMES, REPLACEMENTS),
     )
 
 
 def kept(count: int) -> None:
     """Whether the first `count` keys stay, whatever the reach."""
     st.checkbox(
-        "First keys kept",
+        say("First keys kept"),
         key="attrib_kept",
-        help=f"Many heads look at the first keys as a sink. With the first {count} kept at any "
-        "reach, a loss is not for want of them.",
+        help=say(
+            "Many heads look at the first keys as a sink. With the first {count} kept at any "
+            "reach, a loss is not for want of them.",
+            count=count,
+        ),
     )
+
+
+def _explained(names: Mapping[str, str], meanings: Mapping[str, str]) -> str:
+    """What each of the things called `names` is, in one line."""
+    said = [
+        say("**{name}**: {meaning}", name=say(names[i]), meaning=say(meaning))
+        for i, meaning in meanings.items()
+    ]
+    return say("{list}.", list=say("; ").join(said))

@@ -15,9 +15,12 @@ from viz_core.export.provenance import Facts, Source
 from viz_core.figures import all_figures
 from viz_core.figures.spec import FigureSpec
 from viz_core.texts import Passage
+from viz_core.words import PLAIN, mark, say, speaking
 
 PAGE = "attribution"
-NO_PLATE = "No command draws this one: it can be exported, and the page's address shows it again."
+NO_PLATE = mark(
+    "No command draws this one: it can be exported, and the page's address shows it again."
+)
 
 
 def of_question(name: str, figure: FigureSpec, asked: Question, state: AttributionState) -> Shown:
@@ -26,11 +29,13 @@ def of_question(name: str, figure: FigureSpec, asked: Question, state: Attributi
         *export_sources.checkpoints([asked.checkpoint]),
         *export_sources.texts(state.text, [asked.passage]),
     )
+    with speaking(PLAIN):  # whoever reads a file's provenance may not read what this visitor does
+        target = asked.public
     facts = {
         "length": asked.target.reads,
         "trained_length": asked.checkpoint.config.length,
         "texts": 1,
-        "target": asked.public,
+        "target": target,
         "method": "integrated gradients on the post-softmax pattern of one layer",
         "steps": state.steps,
         "layers": [state.layer + 1],
@@ -67,7 +72,7 @@ def _shown(
         title=all_figures()[name].title,
         name=name,
         page=PAGE,
-        why=NO_PLATE,
+        why=say(NO_PLATE),
         sources=sources,
         facts=facts,
     )

@@ -7,8 +7,10 @@ import pandas as pd
 
 from pages._kit import lab, tables
 from viz_core.attribution import REPLACEMENTS, HeadImportance, Place, Reach
+from viz_core.encodings import retold
 from viz_core.errors import AtlasError
 from viz_core.figures import head_importance, reach_curve
+from viz_core.words import say
 
 HEADS, DISTANCE = "attribution-heads", "attribution-distance"
 
@@ -26,14 +28,21 @@ def shipped(kind: str, place: str) -> tuple[pd.DataFrame, str]:
         here = table[table["length"] == length]
         lost = here[here["note"] != ""].drop_duplicates("checkpoint")
         words = (
-            f" {lab.name(row['encoding'], '', row['checkpoint'])}: {row['note']}."
+            say(
+                " {checkpoint}: {note}.",
+                checkpoint=lab.name(row["encoding"], "", row["checkpoint"]),
+                note=retold(row["note"]),
+            )
             for _, row in lost.iterrows()
         )
         if not (rows := here[here["place"] == place]).empty:
             return rows, "".join(words)
     raise AtlasError(
-        f"Expected rows for these targets in `checkpoints/results/{kind}.csv`; there are none. Run "
-        "`make results`."
+        say(
+            "Expected rows for these targets in `checkpoints/results/{kind}.csv`; there are none. "
+            "Run `make results`.",
+            kind=kind,
+        )
     )
 
 

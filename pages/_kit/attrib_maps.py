@@ -11,10 +11,11 @@ from pages._kit import (
     attrib_controls,
     attrib_export,
     attrib_wait,
-    cached,
     draw,
     export,
     lab,
+    measuring,
+    terms,
 )
 from pages._kit.attrib_question import Question
 from pages._kit.attrib_state import AttributionState
@@ -24,19 +25,24 @@ from viz_core.attribution import PatternAttribution
 from viz_core.figures import attention_maps, attribution_map, distance_profiles
 from viz_core.figures.spec import FigureSpec, Heatmap
 from viz_core.types import Window
+from viz_core.words import say
 
 
 def show(asked: Question, state: AttributionState) -> None:
     """Maps and profiles of the chosen head. Raises AtlasError."""
-    st.subheader("What attention says and what is used of it", anchor=False)
+    st.subheader(
+        say("What attention says and what is used of it"),
+        anchor=False,
+        help=terms.of("layer", "query", "key", "distance", "cell"),
+    )
     config = asked.checkpoint.config
     layer, head = attrib_controls.place(attrib_cached.model(asked.checkpoint).config)
     name = lab.name(config.encoding, "", asked.checkpoint.id)
-    title = f"{name} · layer {layer + 1}, head {head + 1}"
+    title = say("{name} · layer {layer}, head {head}", name=name, layer=layer + 1, head=head + 1)
     found, window = _computed(asked, state, (layer, head))
     st.markdown(_sentence(asked, found, head))
     if found.warning:
-        st.warning(f"{found.warning} Choose more.")
+        st.warning(say("{warning} Choose more.", warning=found.warning))
     side = attention_maps.Side(window, 0, title, config.encoding, config.length, asked.target.reads)
     spec = attribution_map.build(side, found.value[0, head], asked.public)
     _maps(spec, asked)
@@ -62,11 +68,11 @@ def _computed(
     """The attribution of a layer's pattern, and the map of one head. The progress shows."""
     layer, _ = place
     with attrib_wait.waiting(attrib_wait.wanted(asked, state), "attrib_pattern") as one:
-        report = one.watch(f"attributions of layer {layer + 1}")
+        report = one.watch(say("attributions of layer {layer}", layer=layer + 1))
         found = attrib_cached.to_pattern(asked, layer, state.steps, report)
         whole = (0, asked.target.reads)
-        report = one.watch("the map")
-        window = cached.zoomed(
+        report = one.watch(say("the map"))
+        window = measuring.zoomed(
             asked.checkpoint, [asked.passage], "probability", place, whole, whole, "mean", report
         )
     return found, window
@@ -75,11 +81,16 @@ def _computed(
 def _sentence(asked: Question, found: PatternAttribution, head: int) -> str:
     """What the layer and the head add, in words."""
     gap, own = found.output - float(found.without[0]), float(found.by_distance[0, head].sum())
-    return (
-        f"Without this layer's attention {asked.words} would be {nats(float(found.without[0]))} "
-        f"instead of {nats(found.output)}: it adds {nats(gap, '+')}, of which this head "
-        f"{nats(own, '+')}. The attributions of its heads miss their sum by "
-        f"{abs(float(found.delta[0])):.2g} nats (the convergence delta)."
+    return say(
+        "Without this layer's attention {asked} would be {without} instead of {output}: it adds "
+        "{gap}, of which this head {own}. The attributions of its heads miss their sum by "
+        "{delta:.2g} nats (the convergence delta).",
+        asked=asked.words,
+        without=nats(float(found.without[0])),
+        output=nats(found.output),
+        gap=nats(gap, "+"),
+        own=nats(own, "+"),
+        delta=abs(float(found.delta[0])),
     )
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from tokenizers import Tokenizer
 
-from pages._kit import cached
+from pages._kit import loaded
 from pages._kit.attrib_state import AttributionState
 from viz_core import texts
 from viz_core.attribution import Target
@@ -14,29 +14,92 @@ from viz_core.attribution.targets import named
 from viz_core.catalogue import Checkpoint
 from viz_core.errors import TextError, UsageError
 from viz_core.texts import Passage
+from viz_core.words import mark, say
+
+# What is explained, by kind: of one query, of many queries and the token that follows each, and of
+# many queries and one token.
+ONE = {
+    "log-probability": mark("the log-probability of “{token}” after query {last:,}, “{there}”"),
+    "logit": mark("the logit of “{token}” after query {last:,}, “{there}”"),
+    "difference": mark(
+        "the logit of “{token}” less that of “{other}” after query {last:,}, “{there}”"
+    ),
+}
+FOLLOWING = {
+    "log-probability": mark(
+        "the mean log-probability of the token that follows over queries {first:,} to {last:,}"
+    ),
+    "logit": mark("the mean logit of the token that follows over queries {first:,} to {last:,}"),
+    "difference": mark(
+        "the mean logit of the token that follows less that of “{other}” over queries {first:,} to "
+        "{last:,}"
+    ),
+}
+MANY = {
+    "log-probability": mark(
+        "the mean log-probability of “{token}” over queries {first:,} to {last:,}"
+    ),
+    "logit": mark("the mean logit of “{token}” over queries {first:,} to {last:,}"),
+    "difference": mark(
+        "the mean logit of “{token}” less that of “{other}” over queries {first:,} to {last:,}"
+    ),
+}
+# The same of a text that is the visitor's own: none of its words.
+OWN_ONE = {
+    "log-probability": mark("the log-probability up to query {last:,} of a text of one's own"),
+    "logit": mark("the logit up to query {last:,} of a text of one's own"),
+    "difference": mark("the difference up to query {last:,} of a text of one's own"),
+}
+OWN_MANY = {
+    "log-probability": mark("the mean log-probability up to query {last:,} of a text of one's own"),
+    "logit": mark("the mean logit up to query {last:,} of a text of one's own"),
+    "difference": mark("the mean difference up to query {last:,} of a text of one's own"),
+}
 
 
 @dataclass(frozen=True)
 class Question:
-    """A target in a passage, as `checkpoint` reads it; `words` name the number, tokens and all."""
+    """A target in a passage, as `checkpoint` reads it; `chosen` is whether a person chose its
+    token, instead of the one that follows."""
 
     checkpoint: Checkpoint
     passage: Passage
     target: Target
-    words: str
+    chosen: bool = False
 
     @property
     def labels(self) -> list[str]:
         """The tokens of the passage, readable."""
-        return texts.pieces(self.passage.ids, cached.tokenizer(self.checkpoint))
+        return texts.pieces(self.passage.ids, loaded.tokenizer(self.checkpoint))
 
     @property
     def public(self) -> str:
         """`words` for what leaves the page: none of someone's own."""
         if not self.passage.own:
             return self.words
-        mean = "the mean " if len(self.target.queries) > 1 else "the "
-        return f"{mean}{self.target.kind} up to query {self.last:,} of a text of one's own"
+        forms = OWN_MANY if len(self.target.queries) > 1 else OWN_ONE
+        return say(forms[self.target.kind], last=self.last)
+
+    @property
+    def words(self) -> str:
+        """The number that is asked for, tokens and all, in words that stand within a sentence."""
+        target = self.target
+        tokenizer = loaded.tokenizer(self.checkpoint)
+        token, other, there = texts.pieces(
+            [target.tokens[0], (target.others or target.tokens)[0], self.passage.ids[self.last]],
+            tokenizer,
+        )
+        forms = ONE
+        if len(target.queries) > 1:
+            forms = MANY if self.chosen else FOLLOWING
+        return say(
+            forms[target.kind],
+            token=token,
+            other=other,
+            there=there,
+            first=target.queries[0],
+            last=self.last,
+        )
 
     @property
     def last(self) -> int:
@@ -46,16 +109,16 @@ class Question:
 
 def read(state: AttributionState, checkpoint: Checkpoint) -> Passage:
     """The text that `state` asks for. Raises TextError for one without a query to explain."""
-    tokenizer = cached.tokenizer(checkpoint)
+    tokenizer = loaded.tokenizer(checkpoint)
     found = texts.tokens(state.text, state.length, tokenizer, pasted=state.paste)
     if len(found.ids) < 2:
-        raise TextError("Expected a text of 2 tokens or more; it has 1. Add some words to it.")
+        raise TextError(say("Expected a text of 2 tokens or more; it has 1. Add some words to it."))
     return found
 
 
 def ask(state: AttributionState, checkpoint: Checkpoint, passage: Passage) -> Question:
     """The question of `state` about `passage`. Raises UsageError for tokens that are none."""
-    ids, tokenizer = passage.ids, cached.tokenizer(checkpoint)
+    ids, tokenizer = passage.ids, loaded.tokenizer(checkpoint)
     end = len(ids) - 2
     last = end if state.last is None else min(state.last, end)
     half = (end + 1) // 2 if state.first is None else state.first
@@ -66,13 +129,16 @@ def ask(state: AttributionState, checkpoint: Checkpoint, passage: Passage) -> Qu
     if state.kind == "difference":
         if not state.against:
             raise UsageError(
-                "Expected another token for a difference; got none. Write one under “Less that of”."
+                say(
+                    "Expected another token for a difference; got none. Write one under “Less that "
+                    "of”."
+                )
             )
         other = _token(state.against, tokenizer)
         target = replace(target, kind="difference", others=(other,) * len(target.queries))
     elif state.kind == "logit":
         target = replace(target, kind="logit")
-    return Question(checkpoint, passage, target, _words(target, ids, tokenizer, bool(state.token)))
+    return Question(checkpoint, passage, target, bool(state.token))
 
 
 def _token(word: str, tokenizer: Tokenizer) -> int:
@@ -84,18 +150,3 @@ def _token(word: str, tokenizer: Tokenizer) -> int:
         except UsageError:
             return named(plain, tokenizer)
     return named(plain, tokenizer)
-
-
-def _words(target: Target, ids: list[int], tokenizer: Tokenizer, chosen: bool) -> str:
-    first, last = target.queries[0], target.queries[-1]
-    own = texts.pieces(target.tokens[:1], tokenizer)[0]
-    asked = f"“{own}”"
-    where = f"after query {last:,}, “{texts.pieces([ids[last]], tokenizer)[0]}”"
-    if len(target.queries) > 1:
-        asked = asked if chosen else "the token that follows"
-        where = f"over queries {first:,} to {last:,}"
-    kind = "logit" if target.kind == "difference" else target.kind
-    words = f"{'the mean' if len(target.queries) > 1 else 'the'} {kind} of {asked}"
-    if target.others:
-        words += f" less that of “{texts.pieces(target.others[:1], tokenizer)[0]}”"
-    return f"{words} {where}"

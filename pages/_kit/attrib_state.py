@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
-from pages._kit.session import LONGEST_PASTE, VERSION
+from pages._kit import decoding
+from pages._kit.decoding import VERSION
+from pages._kit.session import LONGEST_PASTE
 from viz_core.attribution import KINDS, METHODS, REPLACEMENTS
 from viz_core.attribution.tokens import STEPS as USUAL
+from viz_core.words import say
 
 LENGTHS = (64, 128, 256, 512, 1024)  # tokens; patterns grow with the square
 STEPS = (10, 25, USUAL, 100, 200)
 PLACES = ("near", "far", "beyond")
-LONGEST = 80  # characters of a name in an address
 HIGHEST = 10**6  # of a query
 
 
@@ -70,34 +72,26 @@ def decoded(query: Mapping[str, str]) -> tuple[AttributionState, list[str]]:
     counts.
     """
     plain = AttributionState()
-    if query.get("v", VERSION) != VERSION:
-        return plain, [
-            f"This address is of version {query['v'][:40]!r}, and version {VERSION} was expected; "
-            "the page shows its start instead."
-        ]
-    wrong = list[str]()
-
-    def among(name: str, known: tuple[object, ...]) -> str:
-        default = str(getattr(plain, name))
-        value = query.get(name, default)
-        if value in map(str, known):
-            return value
-        wrong.append(
-            f"Expected {name} in the address among {', '.join(map(str, known))}; got "
-            f"{value[:40]!r}, so {default} is shown."
-        )
-        return default
+    if wrong := decoding.foreign(query):
+        return plain, wrong
+    asked = decoding.Asked(query, plain)
 
     def flag(name: str) -> bool:
-        return among(name, (0, 1)) == "1" if name in query else bool(getattr(plain, name))
+        return asked.among(name, (0, 1)) == "1" if name in query else bool(getattr(plain, name))
 
     def whole(name: str, low: int) -> int | None:
         text = query.get(name)
-        if text is None or (text.isdecimal() and low <= int(text[:9]) <= HIGHEST):
-            return None if text is None else int(text)
-        wrong.append(
-            f"Expected {name} in the address to be a number from {low}; got {text[:40]!r}, so it "
-            "is left out."
+        found = None if text is None else decoding.number(text, low, HIGHEST)
+        if text is None or found is not None:
+            return found
+        asked.wrong.append(
+            say(
+                "Expected {name} in the address to be a number from {low}; got {got!r}, so it is "
+                "left out.",
+                name=name,
+                low=low,
+                got=text[: decoding.SAID],
+            )
         )
         return None
 
@@ -105,24 +99,20 @@ def decoded(query: Mapping[str, str]) -> tuple[AttributionState, list[str]]:
         found = whole(name, 1)
         return int(getattr(plain, name)) if found is None else found - 1
 
-    names = {
-        n: query.get(n, str(getattr(plain, n)))[:LONGEST]
-        for n in ("checkpoint", "text", "token", "against")
-    }
     state = AttributionState(
-        length=int(among("length", LENGTHS)),
+        length=int(asked.among("length", LENGTHS)),
         many=flag("many"),
         first=whole("first", 0),
         last=whole("last", 0),
-        method=among("method", tuple(METHODS)),
-        kind=among("kind", KINDS),
-        steps=int(among("steps", STEPS)),
+        method=asked.among("method", METHODS),
+        kind=asked.among("kind", KINDS),
+        steps=int(asked.among("steps", STEPS)),
         layer=place("layer"),
         head=place("head"),
-        replacement=among("replacement", tuple(REPLACEMENTS)),
-        place=among("place", PLACES),
+        replacement=asked.among("replacement", REPLACEMENTS),
+        place=asked.among("place", PLACES),
         kept=flag("kept"),
         paste=query.get("paste", "")[:LONGEST_PASTE],
-        **names,
+        **asked.names("checkpoint", "text", "token", "against"),
     )
-    return state, wrong
+    return state, asked.wrong

@@ -15,12 +15,13 @@ import numpy.typing as npt
 import streamlit as st
 
 from pages._kit import draw
+from viz_core.words import say
 
 COLOURS = {  # taking away and adding, on a light page and on a dark one
     False: ((58, 119, 175), (191, 98, 55)),
     True: ((86, 158, 224), (232, 128, 72)),
 }
-FULL = 0.62  # opacity of the strongest tint, on which ink can still be read
+FULL = 0.6  # opacity of the strongest tint, on which ink can still be read
 LINED = 0.2  # of the largest: from there on a token is underlined
 STEPS = (-1.0, -0.25, 0.0, 0.25, 1.0)  # of the largest: the legend's marks
 
@@ -61,17 +62,27 @@ def message(
     asked = set(queries) if len(queries) == 1 else set()  # a range would be a page of outlines
     items = []
     for i, (label, value) in enumerate(zip(labels, values, strict=True)):
-        name = f"{i:,} “{label}”"
         if i > last:
-            words = f"{name}: after what is explained"
+            words = say("{i:,} “{token}”: after what is explained", i=i, token=label)
             items.append({"text": _readable(label), "words": words, "kind": "unread"})
             continue
-        words = f"{name}, distance {last - i:,}: {_number(float(value))} nats"
+        words = say(
+            "{i:,} “{token}”, distance {distance:,}: {number} nats",
+            i=i,
+            token=label,
+            distance=last - i,
+            number=_number(float(value)),
+        )
         kind = "asked" if i in asked else ""
         tint = _tint(float(value) / top, dark)
         items.append({"text": _readable(label), "words": words, "kind": kind, **tint})
     legend = [{"text": _number(step * top), **_tint(step, dark)} for step in STEPS]
-    return {"items": items, "legend": legend, "unit": unit, "dark": dark}
+    said = {
+        "hint": say("Point at a token to read its number. Click one to explain why it comes next."),
+        "first": say("Nothing comes before the first token to explain it."),
+        "name": say("The text, token by token"),
+    }
+    return {"items": items, "legend": legend, "unit": unit, "dark": dark, "words": said}
 
 
 def _tint(share: float, dark: bool) -> dict[str, str]:

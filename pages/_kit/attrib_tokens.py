@@ -6,55 +6,78 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages._kit import attrib_cached, attrib_text, attrib_wait, tables
+from pages._kit import attrib_cached, attrib_text, attrib_wait, tables, terms
 from pages._kit.attrib_question import Question
 from pages._kit.attrib_state import AttributionState
 from viz_core.attribution import METHODS, TokenAttribution
+from viz_core.words import mark, say
 
 UNITS = {
-    "log-probability": "nats of log-probability",
-    "logit": "nats of the logit",
-    "difference": "nats of the difference",
+    "log-probability": mark("nats of log-probability"),
+    "logit": mark("nats of the logit"),
+    "difference": mark("nats of the difference"),
 }
 
 
 def show(asked: Question, state: AttributionState) -> None:
     """The text on its tints, and how far the sum can be trusted. Raises AtlasError."""
     with attrib_wait.waiting(attrib_wait.wanted(asked, state), "attrib_tokens") as one:
-        report = one.watch("attributions of tokens")
+        report = one.watch(say("attributions of tokens"))
         found = attrib_cached.to_tokens(asked, state.method, state.steps, report)
-    st.markdown(_sentence(asked, found))
+    st.markdown(_sentence(asked, found), help=terms.of("logit", "nat"))
     if found.warning:
-        st.warning(f"{found.warning} Choose more.")
-    unit = UNITS[asked.target.kind]
+        st.warning(say("{warning} Choose more.", warning=found.warning))
+    unit = say(UNITS[asked.target.kind])
     attrib_text.show(
         asked.labels, found.value, asked.target.queries, unit, "attrib_spoken", attrib_wait.pick
     )
-    method = METHODS[state.method]
+    method = _sentence_case(say(METHODS[state.method]))
     st.caption(
-        f"{method[0].upper()}{method[1:]}. Brown-red tokens add, blue ones take away"
-        f"{'; the outlined one is where it is asked' * (len(asked.target.queries) == 1)}. Nothing "
-        "reads the faint ones at the end. Positions are added to the token vectors afterwards: "
-        "this says which token matters at a place, not that some token stands there."
+        say(
+            "{method}. Brown-red tokens add, blue ones take away; the outlined one is where it is "
+            "asked. Nothing reads the faint ones at the end. Positions are added to the token "
+            "vectors afterwards: this says which token matters at a place, not that some token "
+            "stands there.",
+            method=method,
+        )
+        if len(asked.target.queries) == 1
+        else say(
+            "{method}. Brown-red tokens add, blue ones take away. Nothing reads the faint ones at "
+            "the end. Positions are added to the token vectors afterwards: this says which token "
+            "matters at a place, not that some token stands there.",
+            method=method,
+        )
     )
-    tables.numbers(_rows(asked, found), "attrib_tokens", "Numbers, token by token")
+    tables.numbers(_rows(asked, found), "attrib_tokens", say("Numbers, token by token"))
 
 
 def _sentence(asked: Question, found: TokenAttribution) -> str:
-    gap = found.output - found.baseline
-    words = (
-        f"{asked.words[0].upper()}{asked.words[1:]} is **{nats(found.output)}**; with the mean "
-        f"token vector at every position it would be {nats(found.baseline)}. "
-    )
+    about = {
+        "asked": _sentence_case(asked.words),
+        "output": nats(found.output),
+        "baseline": nats(found.baseline),
+        "gap": nats(found.output - found.baseline, "+"),
+    }
     if found.steps is None:
-        return words + (
-            f"The attributions add up to {nats(float(found.value.sum()), '+')} where it differs "
-            f"by {nats(gap, '+')}; this method promises no sum."
+        return say(
+            "{asked} is **{output}**; with the mean token vector at every position it would be "
+            "{baseline}. The attributions add up to {sum} where it differs by {gap}; this method "
+            "promises no sum.",
+            sum=nats(float(found.value.sum()), "+"),
+            **about,
         )
-    return words + (
-        f"These tokens make the difference of {nats(gap, '+')}; the attributions miss it by "
-        f"{abs(found.delta):.2g} nats (the convergence delta, {found.steps:,} steps)."
+    return say(
+        "{asked} is **{output}**; with the mean token vector at every position it would be "
+        "{baseline}. These tokens make the difference of {gap}; the attributions miss it by "
+        "{delta:.2g} nats (the convergence delta, {steps:,} steps).",
+        delta=abs(found.delta),
+        steps=found.steps,
+        **about,
     )
+
+
+def _sentence_case(words: str) -> str:
+    return words[0].upper() + words[1:]
 
 
 def _rows(asked: Question, found: TokenAttribution) -> pd.DataFrame:
@@ -71,4 +94,5 @@ def _rows(asked: Question, found: TokenAttribution) -> pd.DataFrame:
 
 def nats(value: float, sign: str = "") -> str:
     """-0.125 as "−0.125 nats"."""
-    return f"{value:{sign}z.3f} nats".replace("-", "−")
+    number = f"{value:{sign}z.3f}".replace("-", "−")
+    return say("{number} nats", number=number)

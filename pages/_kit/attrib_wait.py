@@ -13,6 +13,7 @@ from pages._kit.attrib_state import AttributionState
 from pages._kit.waiting import Waiting
 from viz_core import devices
 from viz_core.attribution import pattern, tokens
+from viz_core.words import say
 
 EASY = 128 * tokens.STEPS  # tokens times passes: about a second on two cores
 
@@ -67,17 +68,25 @@ def estimate(asked: Question, state: AttributionState) -> str:
     """What an answer takes, in words: passes and memory."""
     model, read = attrib_cached.model(asked.checkpoint), asked.target.reads
     passes = tokens.passes(state.method, read, state.steps)
-    gradients = " with gradients" * (state.method in (tokens.GRADIENTS, tokens.PRODUCT))
     needed = (
         tokens.bytes_needed(model.config, read, model.device),
         pattern.bytes_needed(model.config, read, 1),
     )
-    free = devices.free_bytes(model.device)
-    return (
-        f"{passes:,} pass{'es' * (passes != 1)}{gradients} over {read:,} tokens for the text, "
-        f"{state.steps:,} with gradients for the map of a layer; at most {max(needed) / 2**30:.2g} "
-        f"GiB of memory, of {free / 2**30:.2g} GiB that are free."
+    return say(
+        "{passes} over {read:,} tokens for the text, {steps:,} with gradients for the map of a "
+        "layer; at most {needed:.2g} GiB of memory, of {free:.2g} GiB that are free.",
+        passes=_passes(passes, state.method in (tokens.GRADIENTS, tokens.PRODUCT)),
+        read=read,
+        steps=state.steps,
+        needed=max(needed) / 2**30,
+        free=devices.free_bytes(model.device) / 2**30,
     )
+
+
+def _passes(n: int, gradients: bool) -> str:
+    if gradients:
+        return say("1 pass with gradients") if n == 1 else say("{n:,} passes with gradients", n=n)
+    return say("1 pass") if n == 1 else say("{n:,} passes", n=n)
 
 
 def _done() -> set[Hashable]:

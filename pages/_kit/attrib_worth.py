@@ -19,6 +19,7 @@ from pages._kit import (
     lab,
     portray_grid,
     tables,
+    terms,
 )
 from pages._kit.attrib_state import AttributionState
 from pages._kit.export import Shown
@@ -31,26 +32,34 @@ from viz_core.figures.spec import FigureSpec
 from viz_core.progress import Progress
 from viz_core.texts import Passage
 from viz_core.types import SINK
+from viz_core.words import say
 
 T = TypeVar("T")
 
 
 def importance(state: AttributionState, checkpoint: Checkpoint, text: Passage) -> None:
     """The head-importance grids, and the chosen checkpoint's with intervals. Raises AtlasError."""
-    st.subheader("What each head is worth", anchor=False)
+    st.subheader(
+        say("What each head is worth"),
+        anchor=False,
+        help=terms.of("loss", "interval", "uniform attention"),
+    )
     attrib_controls.replacement()
     rows, lost = attrib_losses.shipped(attrib_losses.HEADS, state.place)
     names = attrib_losses.names(rows)
     sides = {n: attrib_losses.importance(rows, n, state.replacement) for n in names}
     top = max(float(np.abs(side.added).max()) for side in sides.values())
     portray_grid.show([_grid(side, top) for side in sides.values()])
-    every = "; ".join(
+    every = say("; ").join(
         f"{sides[n].name} {attrib_losses.together(rows, n, state.replacement):+.2f}" for n in names
     )
     st.caption(
-        "Added loss in thousandths of a nat per token, a row per layer, a column per head; tints "
-        "are on one scale, and bold where the 95 % interval over texts leaves 0 out. All heads of "
-        f"all layers replaced at once add, in nats: {every}.".replace("-", "−")
+        say(
+            "Added loss in thousandths of a nat per token, a row per layer, a column per head; "
+            "tints are on one scale, and bold where the 95 % interval over texts leaves 0 out. All "
+            "heads of all layers replaced at once add, in nats: {every}.",
+            every=every.replace("-", "−"),
+        )
         + lost
     )
     if checkpoint.id in sides:
@@ -63,7 +72,7 @@ def importance(state: AttributionState, checkpoint: Checkpoint, text: Passage) -
         found = attrib_cached.importance(checkpoint, text, report)
         place = _place(found.places, state.place)
         config = checkpoint.config
-        name = f"{lab.name(config.encoding, '', checkpoint.id)}, this text"
+        name = say("{name}, this text", name=lab.name(config.encoding, "", checkpoint.id))
         side = attrib_losses.of_heads(found, name, config.encoding, state.replacement, place)
         figure = head_importance.build([side], *_words(state, place))
         leaving = attrib_export.of_text("head-importance", figure, checkpoint, text, state)
@@ -74,7 +83,7 @@ def importance(state: AttributionState, checkpoint: Checkpoint, text: Passage) -
 
 def reach(state: AttributionState, checkpoint: Checkpoint, text: Passage) -> None:
     """The reach curves. Raises AtlasError."""
-    st.subheader("How far attention has to reach", anchor=False)
+    st.subheader(say("How far attention has to reach"), anchor=False)
     attrib_controls.kept(SINK)
     kept = SINK if state.kept else 0
     rows, lost = attrib_losses.shipped(attrib_losses.DISTANCE, state.place)
@@ -105,14 +114,14 @@ def _own(
     """The same of the chosen checkpoint on the text above, once it is asked for."""
     name = lab.name(checkpoint.config.encoding, "", checkpoint.id)
     pressed = st.button(
-        f"Measure {name} on the text above",
+        say("Measure {name} on the text above", name=name),
         key=f"attrib_{what}_own",
-        help=f"One text of {len(text.ids) - 1:,} tokens: a single text has no interval.",
+        help=say("One text of {n:,} tokens: a single text has no interval.", n=len(text.ids) - 1),
     )
     wanted = (what, checkpoint.sha256, text.sha256)
     if attrib_wait.agreed(wanted, pressed):
         with attrib_wait.waiting(wanted, f"attrib_{what}") as one:
-            show(one.watch(f"losses of {name}"))
+            show(one.watch(say("losses of {name}", name=name)))
 
 
 def _place(places: tuple[Place, ...], name: str) -> Place:
@@ -120,8 +129,12 @@ def _place(places: tuple[Place, ...], name: str) -> Place:
         if place.name == name:
             return place
     raise UsageError(
-        f"Expected a text that has {name} targets; the one above has {places[-1].last:,} tokens, "
-        "which are too few, so choose a larger length, or other targets."
+        say(
+            "Expected a text that has {name} targets; the one above has {n:,} tokens, which are "
+            "too few, so choose a larger length, or other targets.",
+            name=say(name),
+            n=places[-1].last,
+        )
     )
 
 
@@ -129,8 +142,13 @@ def _words(state: AttributionState, at: object) -> tuple[str, str]:
     """The replacement, and the targets, in words; `at` says where they begin and end."""
     first, last = int(at.first), int(at.last)  # type: ignore[attr-defined]
     return (
-        REPLACEMENTS[state.replacement],
-        f"targets with {first:,} to {last:,} tokens before them ({state.place})",
+        say(REPLACEMENTS[state.replacement]),
+        say(
+            "targets with {first:,} to {last:,} tokens before them ({place})",
+            first=first,
+            last=last,
+            place=say(state.place),
+        ),
     )
 
 
@@ -146,7 +164,7 @@ def _grid(side: head_importance.Side, top: float) -> Grid:
             Cell(
                 f"{1000 * v:z.0f}".replace("-", "−"),
                 max(v, 0) / top,
-                f"{v:+.4f} nats (95 %: {a:+.4f} to {b:+.4f})",
+                say("{v:+.4f} nats (95 %: {a:+.4f} to {b:+.4f})", v=v, a=a, b=b),
                 a > 0 or b < 0,
             )
             for v, a, b in zip(*row, strict=True)

@@ -93,8 +93,7 @@ def shared(choices: list[texts.TextChoice], trained: list[int], longest: int) ->
             "length is extrapolation.",
             at=at,
         )
-        + "\n\n"
-        + terms.of("token", "trained length"),
+        + terms.below("token", "trained length"),
     )
     c.selectbox(
         say("View"),
@@ -105,7 +104,8 @@ def shared(choices: list[texts.TextChoice], trained: list[int], longest: int) ->
             "One text shows content and position together. Over several texts content fades and "
             "position stays: the mean is of log-attention (a geometric mean of attention); "
             "row-centred takes from each row its own mean, which leaves preference alone."
-        ),
+        )
+        + terms.below("row-centred"),
     )
     with d:
         st.segmented_control(
@@ -194,6 +194,7 @@ def side(i: int, shipped: dict[str, Checkpoint]) -> SideState:
             "Which trained model. The shipped ones were trained on the same text in the same "
             "order; only the position encoding differs. Your own come from the page Checkpoints."
         )
+        + terms.below("checkpoint")
         if first
         else None,
     )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from pages._kit.session import VERSION
 from viz_core.words import say
 
+VERSION = "1"  # of all addresses
 LONGEST = 80  # characters of a name in an address
 SOME = 6  # names that a sentence lists
 SAID = 40  # characters of what came, in the sentence about it
@@ -29,6 +30,14 @@ def unknown(name: str, known: Sequence[str], value: str) -> str:
         known=some,
         value=value,
     )
+
+
+def number(text: str, low: int, high: int) -> int | None:
+    """The whole number that `text` is, from `low` to `high`; None where it isn't one of these."""
+    if not re.fullmatch("[0-9]{1,9}", text):  # Python refuses to read the longest
+        return None
+    found = int(text)
+    return found if low <= found <= high else None
 
 
 class Asked:
@@ -55,6 +64,27 @@ class Asked:
                 "shown.",
                 name=name,
                 known=say(", ").join(words),
+                value=value[:SAID],
+                default=default,
+            )
+        )
+        return default
+
+    def whole(self, name: str, low: int, high: int, default: int | None = None) -> int:
+        """The parameter `name`, a number from `low` to `high`; else `default`, or `plain`'s."""
+        if default is None:
+            default = int(getattr(self._plain, name))
+        value = self.query.get(name, str(default))
+        found = number(value, low, high)
+        if found is not None:
+            return found
+        self.wrong.append(
+            say(
+                "Expected {name} in the address to be a number from {low:,} to {high:,}; got "
+                "{value!r}, so {default:,} is shown.",
+                name=name,
+                low=low,
+                high=high,
                 value=value[:SAID],
                 default=default,
             )

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from pages._kit import cached
+from pages._kit import offered
 from pages._kit.session import Box
 from viz_core import catalogue, results
 from viz_core.alone import Alone
@@ -24,7 +24,7 @@ UPLOADED = mark(
 
 def elsewhere(names: Iterable[str]) -> str:
     """What stands in the way of pinning figures of these checkpoints; "" for shipped ones."""
-    known = cached.shipped()[0]
+    known = offered.shipped()[0]
     return "" if all(name in known for name in names) else UPLOADED
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import streamlit as st
 
+from pages._kit import terms
 from pages._kit.draw import Picture
 from viz_core.types import SINK
 from viz_core.words import mark, say
@@ -18,8 +19,9 @@ def per_cent(share: float) -> str:
     """Two digits or so, however small: most heads have next to no sink."""
     value = 100 * share
     if value < 0.01:
-        return "< 0.01 %"
-    return f"{value:.0f} %" if value >= 10 else f"{value:.2g} %"
+        return say("< 0.01 %")
+    number = f"{value:.0f}" if value >= 10 else f"{value:.2g}"
+    return say("{number} %", number=number)
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,12 @@ def control() -> None:
     with st.container(
         horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
     ):
-        st.subheader(say("All heads"), anchor=False, width="content")
+        st.subheader(
+            say("All heads"),
+            anchor=False,
+            width="content",
+            help=terms.of("reach", "ripple", "sink", "entropy"),
+        )
         with st.container(horizontal=True, vertical_alignment="center", width="content"):
             st.markdown(say("Sorted by"), width="content")
             st.segmented_control(

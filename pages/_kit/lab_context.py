@@ -5,7 +5,17 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from pages._kit import draw, export, export_lab, lab, lab_controls, lab_tables, reports, tables
+from pages._kit import (
+    draw,
+    export,
+    export_lab,
+    lab,
+    lab_controls,
+    lab_tables,
+    reports,
+    tables,
+    terms,
+)
 from viz_core import published
 from viz_core.catalogue import Checkpoint
 from viz_core.figures import mechanism, reported, training_curves
@@ -78,7 +88,7 @@ def others(table: pd.DataFrame) -> None:
 
 def training(shipped: dict[str, Checkpoint]) -> None:
     """Validation loss by tokens seen, and what it says of convergence and stability."""
-    st.subheader(say("Training"), anchor=False)
+    st.subheader(say("Training"), anchor=False, help=terms.of("loss", "nat"))
     known = {c.id: c.config.encoding for c in shipped.values()}
     rows = tables.trainings()
     series = lab.trainings(rows, known)
@@ -129,7 +139,11 @@ def _millions(tokens: float | None) -> str:
 
 def why() -> None:
     """What attention does as the text grows."""
-    st.subheader(say("Why"), anchor=False)
+    st.subheader(
+        say("Why"),
+        anchor=False,
+        help=terms.of("key", "distance", "sink", "entropy", "uniform attention"),
+    )
     rows = tables.shipped("mechanism")
     text = st.session_state.lab_text
     if len(rows):

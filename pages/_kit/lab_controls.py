@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages._kit import lab, portray_settings
+from pages._kit import lab, portray_settings, terms
 from pages._kit.lab_state import FACTORS, NUMBERS, UPTO, LabState
 from pages._kit.reports import reports
 from viz_core import encodings, texts, variants
@@ -87,7 +87,8 @@ def shared(known: list[str]) -> None:
             "Perplexity is e to the loss. The difference is from the loss on the same tokens with "
             "the context cut to the trained length L: below 0 longer context helps, above 0 it "
             "harms. Its intervals are of pairs, and narrower. It exists for fixed targets alone."
-        ),
+        )
+        + terms.below("loss", "nat", "perplexity"),
     )
 
 
@@ -148,6 +149,7 @@ def live(shipped: dict[str, Checkpoint], choices: list[texts.TextChoice]) -> boo
         list(shipped),
         format_func=lambda n: lab.name(shipped[n].config.encoding, "", n),
         key="lab_live",
+        help=terms.of("checkpoint", "position encoding"),
     )
     b.selectbox(
         say("What is changed"),

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
 from pages._kit import decoding
-from pages._kit.session import VERSION
+from pages._kit.decoding import VERSION
 from viz_core.perplexity import PROTOCOLS
 from viz_core.words import say
 

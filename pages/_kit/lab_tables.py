@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from pages._kit import lab, tables
+from pages._kit import lab, tables, terms
 from viz_core import encodings, probes
 from viz_core.words import mark, say
 
@@ -53,7 +53,8 @@ def gate() -> None:
             "Before any comparison: has each learnt to use position? A head that looks at the "
             "token before, a head that looks at what followed an earlier copy (induction), and a "
             "loss that falls along the window. The baselines are what even attention would score."
-        )
+        ),
+        help=terms.of("attention", "head", "layer", "induction"),
     )
     scores = {title: (say(title), rows[column], form) for column, (title, form) in GATE.items()}
     table(_encodings(rows) | scores)

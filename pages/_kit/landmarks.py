@@ -6,7 +6,7 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 
-from pages._kit import cached
+from pages._kit import loaded
 from pages._kit.session import SideState
 from pages._kit.shelf import Shelf
 from viz_core.catalogue import Checkpoint
@@ -15,7 +15,7 @@ from viz_core.signatures.landmarks import Landmarks, find
 from viz_core.survey import Survey
 from viz_core.texts import Passage
 
-# Of the server, as in `cached`.
+# Of the server, as in `device`.
 known: Shelf[Landmarks] = Shelf(4096)  # so many
 
 
@@ -24,7 +24,7 @@ def of(side: SideState, found: Survey, one: Checkpoint, some: Sequence[Passage])
     key: Hashable = (one.sha256, side.layer, side.head, tuple(p.sha256 for p in some))
     marks = known.get(key)
     if marks is None:
-        encoding, theta = cached.model(one).encoding, np.empty(0)
+        encoding, theta = loaded.model(one).encoding, np.empty(0)
         if isinstance(encoding, RoPE):
             theta = encoding.frequencies(len(some[0].ids))[0].numpy()
         marks = find(found.curves[side.layer], found.laws[side.layer], side.head, theta)

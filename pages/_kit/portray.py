@@ -13,10 +13,10 @@ import pandas as pd
 import streamlit as st
 from tokenizers import Tokenizer
 
-from pages._kit import cached, export_sources, lab, reading
+from pages._kit import export_sources, lab, measuring, reading
 from pages._kit.portray_state import DecayState
 from pages._kit.waiting import Waiting
-from viz_core import decay, results, texts
+from viz_core import results, texts
 from viz_core.catalogue import Checkpoint
 from viz_core.errors import TextError
 from viz_core.export.provenance import Source
@@ -24,7 +24,6 @@ from viz_core.signatures import slope, summary
 from viz_core.signatures.portrait import Portrait
 from viz_core.words import say
 
-Array = np.ndarray
 UNBIASED, LOGIT, MEAN = "fixed", "logit", "mean"  # estimators
 TWINS = ("ink", "dynamic", "llama3")  # colours (`palette`) of others of an encoding
 CLEAR = 0.05  # p-values up to this stand out
@@ -142,7 +141,7 @@ def measured(
     A changed control cancels. Raises AtlasError for lengths or settings that the model can't take.
     """
     title = lab.name(checkpoint.config.encoding, setting, checkpoint.id)
-    portrait = cached.portrayed(checkpoint, some, setting, waiting.watch(title))
+    portrait = measuring.portrayed(checkpoint, some, setting, waiting.watch(title))
     key = (checkpoint.sha256, setting, tuple(p.sha256 for p in some))
     made = (*export_sources.checkpoints([checkpoint]), *export_sources.texts(text, some))
     return Sitter(key, checkpoint.id, title, portrait, text=text, sources=made)
@@ -156,27 +155,6 @@ def told_apart(sitters: Sequence[Sitter]) -> list[Sitter]:
         found.append(replace(one, twin=next(colours)) if met_before else one)
         met.add(one.portrait.encoding)
     return found
-
-
-def curves(portrait: Portrait, estimator: str, sink: bool) -> tuple[Array, Array | None]:
-    """(curve, error) [layer, head, distance] under `estimator`; no error where it has none.
-
-    With `sink` the first keys are in, for the unbiased estimator alone.
-    """
-    if estimator == LOGIT:
-        return portrait.logit, None
-    if estimator == MEAN:
-        some = portrait.probability > 0  # far keys of steep heads fall below what float32 holds
-        return np.where(some, np.log(np.where(some, portrait.probability, 1)), np.nan), None
-    if sink:
-        return portrait.with_sink, None
-    return portrait.curve, portrait.error
-
-
-def shown(portrait: Portrait) -> int:
-    """How many distances have pairs enough to be drawn, as in `decay.by_distance`."""
-    floor = min(decay.FLOOR, int(portrait.pairs[0]) // 4)
-    return max(2, int((portrait.pairs >= floor).sum()))
 
 
 def false_slope(portrait: Portrait) -> float:
@@ -209,4 +187,5 @@ def number(value: float, digits: int) -> str:
 
 def percent(share: float, digits: int = 0) -> str:
     """0.123 as "12 %"."""
-    return f"{100 * share:.{digits}f} %"
+    number = f"{100 * share:.{digits}f}"
+    return say("{number} %", number=number)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
-from pages._kit import portray, portray_stairs
+from pages._kit import portray, portray_stairs, terms
 from pages._kit.portray import CLEAR, Sitter
 from viz_core.words import say
 
@@ -26,12 +26,12 @@ def show(sitters: Sequence[Sitter]) -> None:
         each, chance = True, portray.percent(CLEAR)
         steps, ripples = say("Heads with T5's steps"), say("Heads with RoPE's ripples")
     claims = {
-        say("Slope, off the nominal one"): ([_slope(one) for one in sitters], "100 %"),
+        say("Slope, off the nominal one"): ([_slope(one) for one in sitters], portray.percent(1)),
         say("Reach, factor per head"): ([_reach(one) for one in sitters], "1"),
         steps: ([_clear(one, "stairs", each) for one in sitters], chance),
         ripples: ([_clear(one, "ripple", each) for one in sitters], chance),
-        say("Explained by distance"): ([_position(one) for one in sitters], "0 %"),
-        say("Changed when positions move"): ([_shift(one) for one in sitters], "0 %"),
+        say("Explained by distance"): ([_position(one) for one in sitters], portray.percent(0)),
+        say("Changed when positions move"): ([_shift(one) for one in sitters], portray.percent(0)),
     }
     table = [["", *(f"**{one.name}**" for one in sitters), say("Null")]]
     table.append(["---", *["---:"] * (len(sitters) + 1)])
@@ -42,7 +42,8 @@ def show(sitters: Sequence[Sitter]) -> None:
             "Medians over heads; of the factor, over layers. Null: no slope; heads in no order; "
             "how many heads chance alone puts at p ≤ {p:g}; content alone; distance alone.",
             p=CLEAR,
-        )
+        ),
+        help=terms.of("null", "p"),
     )
 
 

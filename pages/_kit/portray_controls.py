@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from pages._kit import lab, portray, portray_settings
+from pages._kit import lab, portray, portray_settings, terms
 from pages._kit.portray_state import ESTIMATORS, LENGTHS, SOURCES, TEXTS, DecayState
 from viz_core import texts
 from viz_core.catalogue import Checkpoint
@@ -65,7 +65,8 @@ def sources(shipped: dict[str, Checkpoint]) -> bool:
         help=say(
             "The shipped ones were trained alike; they differ in their position encoding alone. "
             "Colour is the encoding."
-        ),
+        )
+        + terms.below("checkpoint", "position encoding", "trained length"),
     )
     row.segmented_control(
         say("Measured on"),
@@ -117,7 +118,8 @@ def estimator(false_slope: float, length: int) -> None:
             "logits are higher throughout weigh in. **Mean probability**: the plain mean of "
             "attention at each distance. {biased}",
             biased=biased,
-        ),
+        )
+        + terms.below("logit"),
     )
     row.segmented_control(
         say("Distance"),
@@ -135,6 +137,7 @@ def estimator(false_slope: float, length: int) -> None:
             "The first keys draw attention for being first, whatever the distance, so they are "
             "left out. In, they lift the far end of the curves."
         )
+        + terms.below("sink")
         if unbiased
         else say("Only with row fixed effects: the other estimators are kept without them."),
     )
@@ -164,10 +167,10 @@ def place(layers: int, heads: int) -> tuple[int, int]:
     """The layer and head that the figures below are of, from 0."""
     s = st.session_state
     row = st.container(horizontal=True, gap="medium", vertical_alignment="bottom")
-    below = say("Of the figures below; grids show all heads.")
+    below = say("Of the figures below; grids show all heads.") + terms.below("layer")
     for name, title, end, words in (
         ("layer", say("Layer"), layers, below),
-        ("head", say("Head"), heads, None),
+        ("head", say("Head"), heads, terms.of("head")),
     ):
         s[f"decay_{name}"] = min(s[f"decay_{name}"], end - 1)
         known, key = range(end), f"decay_{name}"

@@ -16,11 +16,12 @@ from pages._kit import (
     portray_controls,
     portray_grid,
     portray_how,
+    terms,
 )
 from pages._kit.portray import Sitter
 from viz_core.figures import head_curves, slopes
 from viz_core.figures.spec import Chart, FigureSpec
-from viz_core.plates.head_curves import HOW
+from viz_core.plates.head_curves import HOW, drawable
 from viz_core.render import multiples
 from viz_core.signatures import slope
 from viz_core.words import say
@@ -34,15 +35,22 @@ MOST = 144  # heads of which all are shown at once
 def curves(sitters: Sequence[Sitter]) -> None:
     """Small multiples: a panel per layer and head."""
     s = st.session_state
-    st.subheader(say("Decay curves of all heads"), anchor=False)
+    st.subheader(
+        say("Decay curves of all heads"),
+        anchor=False,
+        help=terms.of("distance", "log-attention", "nat", "law"),
+    )
     st.markdown("\n".join(_fall(one) for one in sitters))
     only = portray_controls.view({one.id: one.name for one in sitters})
     sitters = [one for one in sitters if only in ("", one.id)]
-    sides = [_side(one, s.decay_estimator, s.decay_sink) for one in sitters]
+    estimator = export_decay.ESTIMATORS[s.decay_estimator]
+    sides = [
+        drawable(one.portrait, one.name, one.accent, estimator, s.decay_sink) for one in sitters
+    ]
     sink = sitters[0].portrait.sink
     spec = head_curves.build(
         sides,
-        say(HOW[export_decay.ESTIMATORS[s.decay_estimator]]),
+        say(HOW[estimator]),
         say("the first {sink} keys in", sink=sink)
         if s.decay_sink
         else say("the first {sink} keys left out", sink=sink),
@@ -89,22 +97,6 @@ def grid(sitters: Sequence[Sitter]) -> tuple[int, int]:
     return min(shape[0] for shape in shapes), min(shape[1] for shape in shapes)
 
 
-def _side(one: Sitter, estimator: str, sink: bool) -> head_curves.Side:
-    p = one.portrait
-    end = portray.shown(p)
-    curve, error = portray.curves(p, estimator, sink)
-    return head_curves.Side(
-        one.name,
-        one.accent,
-        curve[..., :end],
-        None if error is None else error[..., :end],
-        p.law[..., :end],
-        p.pairs[:end],
-        p.texts,
-        p.length,
-    )
-
-
 def _leave(spec: FigureSpec, sitters: Sequence[Sitter]) -> None:
     s = st.session_state
     layers = min(len(one.portrait.curve) for one in sitters)
@@ -145,7 +137,7 @@ def _made(sitters: Sequence[Sitter]) -> str:
 
 def scatter(sitters: Sequence[Sitter]) -> None:
     """Nominal against measured slopes, where an encoding sets them; those of others in words."""
-    st.subheader(say("Slopes"), anchor=False)
+    st.subheader(say("Slopes"), anchor=False, help=terms.of("slope", "interval"))
     sides = [_slopes(one) for one in sitters if one.portrait.nominal.any()]
     st.markdown("\n".join(_said(one) for one in sitters))
     for side in sides:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages._kit import portray, portray_grid, portray_how
+from pages._kit import portray, portray_grid, portray_how, terms
 from pages._kit.portray import Sitter
 from pages._kit.portray_grid import Cell, Grid
 from viz_core.signatures import kinds
@@ -27,7 +27,9 @@ LETTERS = {
 
 def sorted_heads(sitters: Sequence[Sitter]) -> None:
     """Every head's kind, its scores on hover, and how many of each kind there are."""
-    st.subheader(say("Heads by kind"), anchor=False)
+    st.subheader(
+        say("Heads by kind"), anchor=False, help=terms.of("uniform attention", "induction")
+    )
     counts = pd.DataFrame(
         {one.name: portray.statistics(one)["kind"].value_counts() for one in sitters}
     )
@@ -84,7 +86,7 @@ def _kind(row: pd.Series) -> Cell:
 
 def shares(sitters: Sequence[Sitter]) -> None:
     """How much of log-attention is position, and how even attention is."""
-    st.subheader(say("Position and content"), anchor=False)
+    st.subheader(say("Position and content"), anchor=False, help=terms.of("entropy"))
     st.markdown("\n".join(_split(one) for one in sitters))
     portray_grid.show(
         [

@@ -17,6 +17,7 @@ from pages._kit import (
     portray_controls,
     portray_how,
     portray_stairs,
+    terms,
 )
 from pages._kit.portray import Sitter
 from viz_core.catalogue import Checkpoint
@@ -46,7 +47,7 @@ def theta(one: Sitter) -> np.ndarray:
 
 def swings(sitters: Sequence[Sitter], place: tuple[int, int]) -> None:
     """Spectra of a layer's heads, and how much RoPE's own frequencies explain in every head."""
-    st.subheader(say("Ripples"), anchor=False)
+    st.subheader(say("Ripples"), anchor=False, help=terms.of("ripple", "wavelength"))
     st.markdown("\n".join(_said(one) for one in sitters))
     _draw(sitters, place, "decay_spectra")
     portray_stairs.grid(sitters, "ripple", "ripple_p", CELL)

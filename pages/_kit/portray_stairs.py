@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
-from pages._kit import draw, export, export_decay, portray, portray_grid, portray_how
+from pages._kit import draw, export, export_decay, portray, portray_grid, portray_how, terms
 from pages._kit.portray import CLEAR, Sitter
 from viz_core.figures import bucket_edges, stairs
 from viz_core.signatures import reach, summary
@@ -23,7 +23,7 @@ CELL = mark("score {value:.3f}, p {p:.3f}")
 
 def across(sitters: Sequence[Sitter], layer: int) -> None:
     """Reach by head: measured, nominal, and that of uniform attention."""
-    st.subheader(say("Stairs across heads"), anchor=False)
+    st.subheader(say("Stairs across heads"), anchor=False, help=terms.of("staircase", "reach"))
     st.markdown("\n".join(_said(one, layer) for one in sitters))
     first = sitters[0].portrait
     spec = stairs.build(
@@ -106,7 +106,7 @@ def _number(one: Sitter) -> tuple[np.ndarray, bool]:
 
 def within(sitters: Sequence[Sitter], place: tuple[int, int]) -> None:
     """A head's curve on the edges of T5's buckets, and the score of every head."""
-    st.subheader(say("Stairs within a head"), anchor=False)
+    st.subheader(say("Stairs within a head"), anchor=False, help=terms.of("bucket"))
     st.markdown("\n".join(passed(one, "stairs", STEPS) for one in sitters))
     sides = []
     for one in sitters:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
 from pages._kit import decoding
-from pages._kit.session import VERSION
+from pages._kit.decoding import VERSION
 from viz_core.variants import FACTORS, PARAMETERS
 from viz_core.words import say
 
@@ -16,6 +16,7 @@ ESTIMATORS = ("fixed", "logit", "mean")
 LENGTHS = (128, 256, 512, 1024, 2048, 4096)  # tokens, of a measurement of one's own
 TEXTS = (2, 4, 6, 8, 12, 16, 24, 32, 42)  # how many, of a measurement of one's own
 MOST = 12  # checkpoints in an address
+HIGHEST = 999  # of a layer, of a head
 
 
 @dataclass(frozen=True)
@@ -92,8 +93,9 @@ def decoded(query: Mapping[str, str]) -> tuple[DecayState, list[str]]:
     def place(name: str) -> int:
         default = getattr(plain, name)
         text = query.get(name, str(default + 1))
-        if text.isdecimal() and 0 < int(text[:4]) < 1000:
-            return int(text[:4]) - 1
+        found = decoding.number(text, 1, HIGHEST)
+        if found is not None:
+            return found - 1
         asked.wrong.append(
             say(
                 "Expected {name} in the address to be a number from 1; got {value!r}, so {default} "

@@ -7,15 +7,17 @@ from dataclasses import replace
 import streamlit as st
 
 from pages._kit import (
-    cached,
     draw,
     export,
     export_decay,
     lab,
+    loaded,
+    measuring,
     portray,
     portray_controls,
     portray_how,
     portray_settings,
+    terms,
 )
 from pages._kit.portray_state import DecayState
 from pages._kit.session import Box
@@ -34,7 +36,7 @@ def show(shipped: dict[str, Checkpoint]) -> None:
     What was computed before is shown at once; a control that changes while it is computed cancels.
     """
     s = st.session_state
-    st.subheader(say("What if"), anchor=False)
+    st.subheader(say("What if"), anchor=False, help=terms.of("cell"))
     st.markdown(
         say(
             "The same weights under another setting of their encoding, without retraining: which "
@@ -81,7 +83,7 @@ def show(shipped: dict[str, Checkpoint]) -> None:
     with left:
         draw.maps(
             spec,
-            [texts.pieces(some[0].ids, cached.tokenizer(chosen)) if len(some) == 1 else []],
+            [texts.pieces(some[0].ids, loaded.tokenizer(chosen)) if len(some) == 1 else []],
             key="decay_difference",
             linked=False,
             zoomed=[zoomed is not None],
@@ -104,7 +106,7 @@ def _surveys(
     found = []
     for setting in ("", state.what):
         report = waiting.watch(lab.name(chosen.config.encoding, setting, chosen.id))
-        found.append(cached.surveyed(chosen, some, "log", report, setting=setting))
+        found.append(measuring.surveyed(chosen, some, "log", report, setting=setting))
     place.empty()
     return found[0], found[1]
 

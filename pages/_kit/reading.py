@@ -7,10 +7,11 @@ from typing import TypeVar
 
 from tokenizers import Tokenizer
 
-from pages._kit import cached
+from pages._kit import loaded
 from viz_core import texts
 from viz_core.catalogue import Checkpoint
 from viz_core.errors import TextError
+from viz_core.words import say
 
 T = TypeVar("T")
 
@@ -45,11 +46,15 @@ def _fit(checkpoint: Checkpoint, text: str, own: str) -> Tokenizer:
     """The tokenizer of `checkpoint`, once it is known that it can read the text."""
     if numbered(checkpoint) and text not in (texts.RANDOM, texts.REPEATED):
         size = checkpoint.config.vocabulary
-        known = cached.tokenizer(checkpoint).token_to_id
+        known = loaded.tokenizer(checkpoint).token_to_id
         if text != texts.PASTED or not all(known(word) is not None for word in own.split()):
             raise TextError(
-                f"Expected a tokenizer to cut this text for {checkpoint.id}, which came without "
-                f"one: choose random or repeated tokens, give token numbers from 0 to {size - 1:,} "
-                "as your own text, or upload it again with its tokenizer.json."
+                say(
+                    "Expected a tokenizer to cut this text for {id}, which came without one: "
+                    "choose random or repeated tokens, give token numbers from 0 to {last:,} as "
+                    "your own text, or upload it again with its tokenizer.json.",
+                    id=checkpoint.id,
+                    last=size - 1,
+                )
             )
-    return cached.tokenizer(checkpoint)
+    return loaded.tokenizer(checkpoint)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pages._kit import allowed, cached
+from pages._kit import allowed, device, loaded
 from pages._kit.shelf import Shelf
 from viz_core import perplexity
 from viz_core.catalogue import Checkpoint
 from viz_core.progress import Progress
 from viz_core.types import Sample
 
-# Of the server, as in `cached`.
+# Of the server, as in `device`.
 measured: Shelf[list[perplexity.Row]] = Shelf(16 << 20)
 scores: Shelf[perplexity.Kept] = Shelf(16 << 20)
 ROW_BYTES = 1000  # about, of a measured row or the scores behind it
@@ -33,15 +33,15 @@ def losses(
     if found is not None:
         return found
     allowed.check_length(max(lengths))
-    with cached.turn(progress):
+    with device.turn(progress):
         found = measured.get((same, setting))
         if found is None:
             kept = scores.get(same)
             kept = {} if kept is None else kept  # as trained it is measured once for all settings
-            found = cached.computed(
+            found = device.computed(
                 "losses",
                 lambda: perplexity.measure(
-                    cached.model(checkpoint),
+                    loaded.model(checkpoint),
                     samples,
                     lengths,
                     setting=setting,

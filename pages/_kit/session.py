@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from pages._kit import decoding
+from pages._kit.decoding import SAID, VERSION
 from viz_core.types import Range
 from viz_core.words import say
 
-VERSION = "1"
 LONGEST_PASTE = 2000  # characters that an address can carry
 MOST_SIDES = 4
+HIGHEST = 999  # of a layer, of a head
 SIDES = "abcd"  # their names in an address; "za" is the window of "a"
 VIEWS = ("mean", "centred", "one")
 POOLINGS = ("mean", "max")
@@ -93,58 +95,20 @@ def decoded(query: Mapping[str, str], default: CompareState) -> tuple[CompareSta
     Whether checkpoints, texts, lengths and windows exist is for the page to say; here only form
     counts.
     """
-    if query.get("v", VERSION) != VERSION:
-        return default, [
-            say(
-                "This address is of version {found!r}, and version {expected} was expected; the "
-                "page shows its start instead.",
-                found=query["v"][:40],
-                expected=VERSION,
-            )
-        ]
-    wrong = []
-
-    def whole(name: str, low: int, high: int, otherwise: int) -> int:
-        text = query.get(name, str(otherwise))
-        if text.isdecimal() and low <= int(text[:9]) <= high:
-            return int(text)
-        wrong.append(
-            say(
-                "Expected {name} in the address to be a number from {low:,} to {high:,}; got "
-                "{found!r}, so {otherwise:,} is shown.",
-                name=name,
-                low=low,
-                high=high,
-                found=text[:40],
-                otherwise=otherwise,
-            )
-        )
-        return otherwise
-
-    def among(name: str, known: tuple[str, ...], otherwise: str) -> str:
-        text = query.get(name, otherwise)
-        if text in known:
-            return text
-        wrong.append(
-            say(
-                "Expected {name} in the address among {known}; got {found!r}.",
-                name=name,
-                known=", ".join(known),
-                found=text[:40],
-            )
-        )
-        return otherwise
+    if wrong := decoding.foreign(query):
+        return default, wrong
+    asked = decoding.Asked(query, default)
 
     def window(letter: str) -> Box | None:
         text = query.get(f"z{letter}")
         box = None if text is None else _box(text)
         if text is not None and box is None:
-            wrong.append(
+            asked.wrong.append(
                 say(
                     "Expected {name} in the address as queries.keys, such as 512-767.0-255, with "
                     "some key not after some query; got {found!r}, so the whole map is shown.",
-                    name=f"z{letter}",
-                    found=text[:40],
+                    name="z" + letter,
+                    found=text[:SAID],
                 )
             )
         return box
@@ -156,35 +120,35 @@ def decoded(query: Mapping[str, str], default: CompareState) -> tuple[CompareSta
         if letter not in query:
             continue
         parts = query[letter].rsplit(".", 2)
-        if len(parts) == 3 and all(p.isdecimal() and 0 < int(p[:4]) < 1000 for p in parts[1:]):
-            side = SideState(parts[0], int(parts[1]) - 1, int(parts[2]) - 1)
-            sides.append(side.on(box))
+        place = [decoding.number(part, 1, HIGHEST) for part in parts[1:]]
+        if len(place) == 2 and place[0] and place[1]:
+            sides.append(SideState(parts[0], place[0] - 1, place[1] - 1).on(box))
         else:
-            wrong.append(
+            asked.wrong.append(
                 say(
                     "Expected {name} in the address as checkpoint.layer.head, such as rope.2.1; "
                     "got {found!r}.",
                     name=letter,
-                    found=query[letter][:40],
+                    found=query[letter][:SAID],
                 )
             )
     state = CompareState(
         sides=tuple(sides)
         or tuple(s.on(box) for s, box in zip(default.sides, boxes, strict=False)),
-        length=whole("length", 1, 10**7, default.length),
+        length=asked.whole("length", 1, 10**7),
         text=query.get("text", default.text),
-        view=among("view", VIEWS, default.view),
-        texts=whole("texts", 1, 64, default.texts),
+        view=asked.among("view", VIEWS),
+        texts=asked.whole("texts", 1, 64),
         linear=query.get("linear") == "1",
         x_log=query.get("x_log") == "1",
         repeat=query.get("repeat") == "1",
         marks=query.get("marks") == "1",
         paste=query.get("paste", "")[:LONGEST_PASTE],
         linked=linked,
-        pooling=among("pooling", POOLINGS, default.pooling),
-        sort=among("sort", SORTS, default.sort),
+        pooling=asked.among("pooling", POOLINGS),
+        sort=asked.among("sort", SORTS),
     )
-    return state, wrong
+    return state, asked.wrong
 
 
 def seen(box: Box) -> bool:

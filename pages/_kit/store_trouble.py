@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages._kit import cached
+from pages._kit import keeping
 from viz_core.words import say
 
 
 def show() -> None:
     """A line below the page, while the last result could not be stored; else nothing."""
-    if cached.store().trouble:
+    if keeping.store().trouble:
         st.caption(
             say(
                 "This server can't store results at the moment. What you see is right; others who "

@@ -15,7 +15,7 @@ from typing import Any
 
 import pandas as pd
 
-from pages._kit import cached
+from pages._kit import keeping
 from pages._kit.shelf import Shelf
 from viz_core import words
 from viz_core.jobs import news, planning, spec, sweep, tables
@@ -56,7 +56,7 @@ class Seen:
 
 def see(path: Path) -> Seen:
     """What there is of the sweep at `path` now. Raises AtlasError where it can't be planned."""
-    cells, store = _plan(path), cached.store()
+    cells, store = _plan(path), keeping.store()
     there = {cell for cell in cells if cell.key is not None and _rows.get(_of(cell)) is not None}
     looked = {r.cell: r for r in sweep.look([c for c in cells if c not in there], store)}
     found = (looked.get(cell) or _there(cell) for cell in cells)
@@ -65,7 +65,7 @@ def see(path: Path) -> Seen:
 
 def table(seen: Seen) -> pd.DataFrame:
     """The table of what there is, as `tables.table`."""
-    store = cached.store()
+    store = keeping.store()
     return tables.framed([row for result in seen.results for row in _read(result, store)])
 
 

@@ -6,7 +6,7 @@ from functools import partial
 
 import streamlit as st
 
-from pages._kit import draw, export, export_sources, sweeps_words, tables
+from pages._kit import draw, export, export_sources, sweeps_words, tables, terms
 from pages._kit.export import Shown
 from viz_core import texts
 from viz_core.figures.spec import FigureSpec
@@ -30,8 +30,15 @@ def show() -> None:
             )
         )
         return
-    st.subheader(say("What emerges in training"), anchor=False)
-    st.markdown("\n".join(f"- {sentence}" for sentence in sweeps_words.said(found)))
+    st.subheader(
+        say("What emerges in training"),
+        anchor=False,
+        help=terms.of("token", "layer", "head", "loss", "nat"),
+    )
+    st.markdown(
+        "\n".join(f"- {sentence}" for sentence in sweeps_words.said(found)),
+        help=terms.of("slope", "ripple", "key", "attention", "sink", "uniform attention"),
+    )
     plot = emergence.plot(found, rows, ())
     figure(plot.spec, "sweeps_shipped")
     sources = partial(export_sources.tables, emergence.KIND)
@@ -39,7 +46,10 @@ def show() -> None:
     title = say(emergence.PLATE.title)
     shown = Shown(lambda: plot.spec, title, "emergence", PAGE, pin, "", sources, plot.facts)
     export.row(shown, "sweeps_shipped")
-    st.caption(plot.spec.caption + tables.made(rows))
+    st.caption(
+        plot.spec.caption + tables.made(rows),
+        help=terms.of("interval", "reach", "distance", "null"),
+    )
     tables.numbers(rows, "sweeps_emergence", say("Every number behind it"))
 
 

@@ -34,7 +34,13 @@ def show(name: str, path: Path) -> None:
     """The sweep called `name`. Raises AtlasError where it can't be planned here."""
     with st.spinner(say("Looking up what there is of {name} …", name=name)):
         seen = sweeps_seen.see(path)
-    st.caption(_of(seen))
+    st.caption(
+        _of(seen),
+        help=say(
+            "A cell is one measurement of one checkpoint, at one length, on one text and under one "
+            "setting."
+        ),
+    )
     every = AGAIN if RUNNING in seen.counts else None
     st.fragment(_progress, run_every=every)(path, seen)
     _reasons(seen)

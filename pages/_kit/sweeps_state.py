@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
 from pages._kit import decoding
-from pages._kit.session import VERSION
+from pages._kit.decoding import VERSION
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pandas as pd
 import streamlit as st
 
+from pages._kit.columns import labels
 from viz_core import catalogue, results
 from viz_core.errors import AtlasError
 from viz_core.words import say
@@ -100,7 +101,7 @@ def numbers(rows: pd.DataFrame, key: str, title: str = "", columns: Sequence[str
     with st.expander(title or say("Numbers")):
         shown = [c for c in columns or rows.columns if c in rows and c not in HIDDEN]
         shown = [c for c in shown if rows[c].notna().any() and (rows[c].astype(str) != "").any()]
-        st.dataframe(rows[shown], hide_index=True, key=f"{key}_rows")
+        st.dataframe(rows[shown], hide_index=True, key=f"{key}_rows", column_config=labels(shown))
         st.download_button(
             say("Download as CSV"),
             lambda: rows.to_csv(index=False).encode(),

@@ -38,6 +38,17 @@ TERMS = {
         mark("Layer"),
         mark("One round of attention and computation; layers are stacked and counted from below."),
     ),
+    "position encoding": Term(
+        mark("Position encoding"),
+        mark(
+            "How a model learns where tokens stand: by vectors that are added, by turning queries "
+            "and keys, or by a bias on their scores."
+        ),
+    ),
+    "checkpoint": Term(
+        mark("Checkpoint"),
+        mark("A model as it was saved at one step of its training: weights, and how it is built."),
+    ),
     "distance": Term(
         mark("Distance"),
         mark("How many tokens a key lies before its query; 0 is the query itself."),
@@ -45,6 +56,10 @@ TERMS = {
     "log-attention": Term(
         mark("Log-attention"),
         mark("The natural logarithm of attention: 1 nat more is 2.7 times as much attention."),
+    ),
+    "logit": Term(
+        mark("Logit"),
+        mark("A score as it is before the softmax, which makes shares of all scores together."),
     ),
     "window": Term(
         mark("Window"), mark("The part of a map that is shown: some of its queries and keys.")
@@ -59,6 +74,10 @@ TERMS = {
     "slope": Term(
         mark("Slope"),
         mark("How much log-attention changes from one token of distance to the next."),
+    ),
+    "bucket": Term(
+        mark("Bucket"),
+        mark("Distances next to each other that share one bias of T5; they widen with distance."),
     ),
     "reach": Term(
         mark("Reach"),
@@ -77,9 +96,17 @@ TERMS = {
             "Attention that rises and falls with distance again and again, as RoPE's waves make it."
         ),
     ),
+    "wavelength": Term(
+        mark("Wavelength"),
+        mark("How many tokens one turn takes; each pair of channels that RoPE turns has its own."),
+    ),
     "sink": Term(
         mark("Sink"),
         mark("The first tokens where they draw much attention for being first, whatever they say."),
+    ),
+    "induction": Term(
+        mark("Induction"),
+        mark("To look, from a token that was there before, at what followed it the last time."),
     ),
     "entropy": Term(
         mark("Entropy"),
@@ -103,6 +130,21 @@ TERMS = {
     "null": Term(
         mark("Null"),
         mark("What chance, or attention without preference, would give: a number must beat it."),
+    ),
+    "uniform attention": Term(
+        mark("Uniform attention"),
+        mark(
+            "The same attention for every key that a query sees: what a head without preference "
+            "has."
+        ),
+    ),
+    "p": Term(
+        mark("p"),
+        mark("How often chance alone gives so clear a number, or a clearer one; small is clear."),
+    ),
+    "interval": Term(
+        mark("Interval"),
+        mark("A range so wide that 95 of 100 such ranges hold the true number."),
     ),
     "loss": Term(
         mark("Loss"),
@@ -129,6 +171,11 @@ def of(*names: str) -> str:
     return "\n\n".join(
         say("**{name}**: {meaning}", name=say(one.name), meaning=say(one.meaning)) for one in some
     )
+
+
+def below(*names: str) -> str:
+    """The same, below what a help says besides."""
+    return f"\n\n{of(*names)}"
 
 
 def show() -> None:

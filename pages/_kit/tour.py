@@ -91,6 +91,7 @@ def follow() -> None:
         found = st.query_params.get(address.TOUR, "")
         known = found.isdecimal() and 1 <= int(found[:4]) <= len(STOPS)
         st.session_state.tour = int(found) if known else 0
+        st.session_state.tour_bare = known and not address.asked()  # the stop's number alone
 
 
 def show() -> None:
@@ -98,6 +99,8 @@ def show() -> None:
     number: int = st.session_state.tour
     if not number:
         return
+    if st.session_state.pop("tour_bare", False):
+        _go(number)
     stop = STOPS[number - 1]
     with st.container(key="tour"):
         st.markdown(

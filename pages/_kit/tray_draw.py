@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from pages._kit import cached
+from pages._kit import device
 from pages._kit.shelf import Shelf
 from viz_core import catalogue, results
 from viz_core.errors import AtlasError
@@ -16,7 +16,7 @@ from viz_core.words import language
 
 SHARP = 192  # dots per inch of the picture: two for each pixel of a screen at true size
 
-# Of the server, as in `cached`.
+# Of the server, as in `device`.
 plots: Shelf[Plot] = Shelf(256 << 20)
 pictures: Shelf[bytes] = Shelf(32 << 20)
 
@@ -51,8 +51,8 @@ def plot(pin: Pin, progress: Progress, wait: Progress) -> Plot:
     found = plots.get(key)
     if found is None:
         try:
-            with cached.turn(wait):
-                found = plots.get(key) or cached.computed("figure", lambda: pin.draw(progress))
+            with device.turn(wait):
+                found = plots.get(key) or device.computed("figure", lambda: pin.draw(progress))
         except AtlasError as error:
             raise PinError(pin.word(), error) from None
         plots.put(key, found, _size(found))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from pages._kit import tray_options, tray_state, tray_words
+from pages._kit import terms, tray_options, tray_state, tray_words
 from viz_core import plates
 from viz_core.catalogue import Checkpoint
 from viz_core.errors import AtlasError
@@ -32,7 +32,11 @@ def known() -> dict[str, plates.Plate]:
 
 def show(shipped: Mapping[str, Checkpoint]) -> None:
     """The gallery, and below it the options of one figure."""
-    st.subheader(say("Ready-made figures"), anchor=False)
+    st.subheader(
+        say("Ready-made figures"),
+        anchor=False,
+        help=terms.of("staircase", "ripple", "layer", "head", "loss", "checkpoint"),
+    )
     examples = [
         (plate, name, options)
         for plate in known().values()

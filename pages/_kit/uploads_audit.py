@@ -8,10 +8,10 @@ from html import escape
 import streamlit as st
 
 from pages._kit import (
-    cached,
     draw,
     lab,
     language,
+    loaded,
     reading,
     uploads_form,
     uploads_room,
@@ -64,7 +64,7 @@ def show(known: Known, shipped: Mapping[str, Checkpoint]) -> None:
         findings: Sequence[Finding] = one.description.findings
         try:
             with st.spinner(say("Reading the weights")):
-                findings = cached.audited(one)
+                findings = loaded.audited(one)
         except AtlasError as error:
             st.error(uploads_words.plain(str(error)))
         else:

@@ -16,7 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import BrowserType
+from playwright.sync_api import Browser, BrowserType
+
+from tests.browser.visits import Visits
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -75,6 +77,12 @@ def start_app(browser_type_launch_args: dict[str, Any]) -> Starter:
     """`with start_app(*options, port=..., NAME=value) as url`: an app with a configuration and an
     environment of its own."""
     return running_app
+
+
+@pytest.fixture(scope="session")
+def visits(browser: Browser, server: str) -> Visits:
+    """Visits to the pages, each made when it is first asked for, and made once."""
+    return Visits(browser, server)
 
 
 @contextmanager

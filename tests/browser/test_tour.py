@@ -48,6 +48,12 @@ def test_the_tour_is_walked_by_keys_in_one_session(server: str, page: Page) -> N
     expect(page.get_by_text(" of 5")).to_have_count(0)
 
 
+def test_a_stop_opens_by_its_number_alone(server: str, page: Page) -> None:
+    page.goto(f"{server}/?tour=5")
+    expect(page.get_by_text("step 5 of 5")).to_be_visible()
+    expect(page).to_have_url(re.compile(STOPS[4]))
+
+
 def test_a_stop_opens_by_its_address_alone_in_chinese_too(server: str, page: Page) -> None:
     page.goto(f"{server}/?v=1&a=t5.3.3&length=512&x_log=1&marks=1&tour=3")
     expect(page.get_by_text("step 3 of 5")).to_be_visible()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages._kit import cached, uploads_room
+from pages._kit import device, keeping, measuring, offered, thumbnails, uploads_room
 from pages._kit.line import Line
 from pages._kit.shelf import Shelf
 from viz_core.catalogue import Checkpoint
@@ -25,11 +25,15 @@ def start(monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
 
     def begin(folder: Path) -> Store:
         store, traces = Store(folder, 1 << 28), Shelf(1 << 28)
-        monkeypatch.setattr(cached, "store", lambda: store)
-        monkeypatch.setattr(cached, "traces", lambda: traces)
-        monkeypatch.setattr(cached, "line", Line())
-        for name in ("surveys", "windows", "walls"):
-            monkeypatch.setattr(cached, name, Shelf(1 << 28))
+        monkeypatch.setattr(keeping, "store", lambda: store)
+        monkeypatch.setattr(device, "traces", lambda: traces)
+        monkeypatch.setattr(device, "line", Line())
+        for module, name in (
+            (measuring, "surveys"),
+            (measuring, "windows"),
+            (thumbnails, "walls"),
+        ):
+            monkeypatch.setattr(module, name, Shelf(1 << 28))
         limits = uploads_room.Limits.read()
         monkeypatch.setattr(uploads_room, "uploads", lambda: Uploads(folder / "uploads", limits))
         return store
@@ -39,7 +43,7 @@ def start(monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
 
 @pytest.fixture
 def rope() -> Checkpoint:
-    return cached.shipped()[0]["rope"]
+    return offered.shipped()[0]["rope"]
 
 
 def opened(**query: str) -> AppTest:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from pages._kit import cached
+from pages._kit import loaded, measuring
 from tests.faults.conftest import Start, kept, opened, seen
 from tests.test_store import same
 from viz_core import keys, texts
@@ -43,11 +43,11 @@ def test_a_damaged_entry_is_replaced_and_nobody_sees_it(
 def test_an_entry_that_another_version_arranged_is_computed_again(
     start: Start, tmp_path: Path, rope: Checkpoint
 ) -> None:
-    some = texts.passages("random", 64, 2, cached.tokenizer(rope))
+    some = texts.passages("random", 64, 2, loaded.tokenizer(rope))
     store = start(tmp_path)
     key = keys.survey(rope, some, "log")
     assert store.put(key, {"maps": np.zeros(3)}, {"rows": "[0, 64]"})
-    found = cached.surveyed(rope, some, "log", ignore)
+    found = measuring.surveyed(rope, some, "log", ignore)
     assert found.windows[0].value.shape == (8, 64, 64)
     entry = store.get(key)
     assert entry is not None and "maps" not in entry.arrays

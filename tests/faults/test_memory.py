@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from pages._kit import allowed, cached, metrics
+from pages._kit import allowed, device, loaded, measuring, metrics
 from tests.faults.conftest import Start, opened, seen
 from viz_core import survey
 from viz_core.catalogue import Checkpoint
@@ -43,8 +43,8 @@ def test_what_is_kept_makes_room_and_the_page_comes(
     right = seen(opened())
     start(tmp_path / "b")
     cleared = list[str]()
-    monkeypatch.setattr(cached.models(), "clear", lambda: cleared.append("models"))
-    monkeypatch.setattr(cached.survey, "survey", failing(1, error))
+    monkeypatch.setattr(device.models(), "clear", lambda: cleared.append("models"))
+    monkeypatch.setattr(measuring.survey, "survey", failing(1, error))
     assert seen(opened()) == right and cleared == ["models"]
 
 
@@ -54,10 +54,10 @@ def test_where_that_is_not_enough_one_sentence_says_so_and_the_next_is_served(
     start(tmp_path)
     refused = metrics.computations.labels("survey", "refused")._value
     before = refused.get()
-    monkeypatch.setattr(cached.survey, "survey", failing(2, OUT[0]))
+    monkeypatch.setattr(measuring.survey, "survey", failing(2, OUT[0]))
     app = opened()
     assert not app.exception and [e.value[:23] for e in app.error] == ["Expected enough memory "]
-    assert refused.get() == before + 1 and cached.line.length == 0
+    assert refused.get() == before + 1 and device.line.length == 0
     seen(opened())
 
 
@@ -92,7 +92,7 @@ def test_longer_than_the_server_allows_is_a_sentence_with_the_limit_and_a_way_on
 def test_one_request_takes_no_more_than_its_share_of_the_memory(
     rope: Checkpoint, limits: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    model = cached.model(rope)
+    model = loaded.model(rope)
     monkeypatch.setattr(allowed.devices, "free_bytes", lambda _: 1000 * model.bytes_per_token)
     limits("[people]\ndevice_percent = 10")
     allowed.check_memory(model, 100)

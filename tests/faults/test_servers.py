@@ -32,13 +32,13 @@ def _bare_main(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def compute(length: int) -> Arrays:
     """What the app shows of RoPE at a length, from its store or computed."""
-    from pages._kit import cached
+    from pages._kit import loaded, measuring, offered
     from viz_core import packing, texts
     from viz_core.progress import ignore
 
-    rope = cached.shipped()[0]["rope"]
-    some = texts.passages("random", length, 2, cached.tokenizer(rope))
-    return packing.pack(cached.surveyed(rope, some, "log", ignore))[0]
+    rope = offered.shipped()[0]["rope"]
+    some = texts.passages("random", length, 2, loaded.tokenizer(rope))
+    return packing.pack(measuring.surveyed(rope, some, "log", ignore))[0]
 
 
 def found() -> tuple[int, int]:
@@ -91,9 +91,9 @@ def kill_servers(folder: Path, tell: Connection) -> None:
 
     torch.set_num_threads(1)
     os.environ["ATLAS_STORE"] = str(folder)
-    from pages._kit import cached
+    from pages._kit import loaded, offered
 
-    cached.model(cached.shipped()[0]["rope"])  # shared by all that follow
+    loaded.model(offered.shipped()[0]["rope"])  # shared by all that follow
     random = np.random.default_rng(0)
     for _ in range(KILLS):
         order = random.permutation(LENGTHS).tolist()

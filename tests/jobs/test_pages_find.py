@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pages._kit import cached
+from pages._kit import keeping, measuring
 from viz_core import catalogue, portraits, survey, texts
 from viz_core.jobs import planning, spec, sweep
 from viz_core.jobs.spec import Limits
@@ -25,7 +25,7 @@ def opened(
 ) -> tuple[catalogue.Checkpoint, list[Passage]]:
     """A checkpoint and passages as a page opens them, with the sweep's store as the app's."""
     store = work.store()
-    monkeypatch.setattr(cached, "store", lambda: store)
+    monkeypatch.setattr(keeping, "store", lambda: store)
     checkpoint = catalogue.find(str(folder / "rope.safetensors"))
     return checkpoint, texts.passages("python-docs", 96, 2, checkpoint.tokenizer())
 
@@ -41,16 +41,16 @@ def test_the_app_finds_what_a_sweep_computed(
     sweep.run([c for c in cells if c.encoding == "rope"], work, Limits())
     for module, name in ((survey, "survey"), (portraits, "measure")):
         monkeypatch.setattr(module, name, lambda *a, **k: pytest.fail("computed again"))
-    seen = cached.surveyed(*opened, "log", ignore, setting="linear:2")
+    seen = measuring.surveyed(*opened, "log", ignore, setting="linear:2")
     assert seen.windows[0].texts == 2 and np.isfinite(seen.slopes[0]).all()
-    assert cached.portrayed(*opened, "linear:2", ignore).setting == "linear:2"
+    assert measuring.portrayed(*opened, "linear:2", ignore).setting == "linear:2"
 
 
 def test_a_sweep_finds_what_the_app_computed(
     write: Write, work: Work, opened: tuple[catalogue.Checkpoint, list[Passage]]
 ) -> None:
-    cached.surveyed(*opened, "centred", ignore)
-    cached.portrayed(*opened, "", ignore)
+    measuring.surveyed(*opened, "centred", ignore)
+    measuring.portrayed(*opened, "", ignore)
     path = write(
         "[maps]\nview = 'centred'",
         checkpoints='["rope.safetensors"]',

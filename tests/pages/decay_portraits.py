@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pages._kit import cached
+from pages._kit import offered
 from viz_core import results
 from viz_core.results import Kept
 from viz_core.signatures.portrait import Portrait
@@ -81,7 +81,7 @@ def made(encoding: str, theta: np.ndarray = THETA, setting: str = "", seed: int 
 
 def kept(portrait: Portrait) -> Kept:
     """As it lies on disk, of the checkpoint that is shipped under the encoding's name."""
-    sha256 = cached.checkpoints()[0][portrait.encoding].sha256
+    sha256 = offered.checkpoints()[0][portrait.encoding].sha256
     return Kept(portrait, COMMAND, sha256, ("0" * 64,))
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tokenizers import Tokenizer
 
-from pages._kit import attrib_question, attrib_text, cached
+from pages._kit import attrib_question, attrib_text, offered
 from pages._kit.attrib_state import AttributionState, decoded
 from viz_core import catalogue
 from viz_core.catalogue import Checkpoint
@@ -17,7 +17,7 @@ from viz_core.errors import TextError, UsageError
 
 @pytest.fixture
 def rope() -> Checkpoint:
-    return cached.checkpoints()[0]["rope"]
+    return offered.checkpoints()[0]["rope"]
 
 
 @pytest.fixture(scope="module")
@@ -117,8 +117,8 @@ def test_tints_say_the_sign_and_how_much() -> None:
     labels = ["A", "·<b>&", "·x", "↵", "·end"]
     sent = attrib_text.message(labels, np.array([0.0, 2.0, -0.5, 0.02, 0.0]), [3], "nats", False)
     zero, large, small, asked, after = sent["items"]
-    assert large["tint"] == "rgba(191,98,55,0.620)" and "solid" in large["line"]
-    assert small["tint"] == "rgba(58,119,175,0.310)"  # a quarter: half the tint
+    assert large["tint"] == "rgba(191,98,55,0.600)" and "solid" in large["line"]
+    assert small["tint"] == "rgba(58,119,175,0.300)"  # a quarter: half the tint
     assert "dotted" in small["line"]
     assert zero["tint"].endswith(",0.000)") and zero["line"] == ""
     assert large["text"] == " <b>&"

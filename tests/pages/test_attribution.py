@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages._kit import attrib_cached, attrib_export, attrib_question, cached
+from pages._kit import attrib_cached, attrib_export, attrib_question, keeping, loaded, offered
 from pages._kit.attrib_question import Question
 from pages._kit.attrib_state import AttributionState
 from pages._kit.shelf import Shelf
@@ -75,7 +75,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         results.write(tmp_path / f"attribution-{kind}.csv", f"made up {kind}", [*rows(kind)])
     monkeypatch.setattr(results, "FOLDER", tmp_path)
     kept = Store(tmp_path / "store", 1 << 28)
-    monkeypatch.setattr(cached, "store", lambda: kept)
+    monkeypatch.setattr(keeping, "store", lambda: kept)
     monkeypatch.setattr(attrib_cached, "shelf", Shelf(1 << 28))
     return tmp_path
 
@@ -122,7 +122,7 @@ def test_first_view_has_text_maps_profiles_heads_and_reach() -> None:
 
 
 def test_every_figure_can_leave_and_says_what_it_is_of(folder: Path) -> None:
-    rope = cached.checkpoints()[0]["rope"]
+    rope = offered.checkpoints()[0]["rope"]
     state = AttributionState(length=64, text="pasted", paste="Secret words, one after another.")
     asked = attrib_question.ask(state, rope, attrib_question.read(state, rope))
     spec = FigureSpec((), "", "")
@@ -171,7 +171,7 @@ def test_larger_questions_wait_for_compute(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_who_cancels_has_to_ask_again(monkeypatch: pytest.MonkeyPatch) -> None:
     state = AttributionState(length=64, steps=10)
-    rope = cached.checkpoints()[0]["rope"]
+    rope = offered.checkpoints()[0]["rope"]
     asked = attrib_question.ask(state, rope, attrib_question.read(state, rope))
     ended = (rope.sha256, asked.passage.sha256, asked.target, state.method, state.steps)
     app = AppTest.from_file(ROUTER, default_timeout=300)
@@ -245,7 +245,7 @@ def test_tables_that_are_missing_are_sentences(folder: Path) -> None:
 
 
 def test_a_model_that_is_not_ours_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cached, "model", lambda checkpoint: object())
+    monkeypatch.setattr(loaded, "model", lambda checkpoint: object())
     app = opened(**SHORT)
     assert not app.exception
     assert ["this project's own format for attribution" in e.value for e in app.error] == [True]
@@ -259,7 +259,7 @@ def test_names_that_are_not_there_are_sentences() -> None:
 
 @pytest.fixture
 def rope() -> Checkpoint:
-    return cached.checkpoints()[0]["rope"]
+    return offered.checkpoints()[0]["rope"]
 
 
 def asked_of(rope: Checkpoint, **change: object) -> Question:

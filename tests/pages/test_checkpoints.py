@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages._kit import cached, shipped, uploads_known, uploads_room, uploads_words
+from pages._kit import device, loaded, offered, shipped, uploads_known, uploads_room, uploads_words
 from tests.pages import checkpoint_files as files
 from viz_core import catalogue, readers
 from viz_core.catalogue import Checkpoint
@@ -73,7 +73,7 @@ def test_the_shipped_ones_stand_there_with_their_cards_and_training() -> None:
 
 
 def test_a_card_on_the_page_has_no_front_matter_comment_or_link_that_leads_nowhere() -> None:
-    text = shipped.readable(cached.shipped()[0]["rope"])
+    text = shipped.readable(offered.shipped()[0]["rope"])
     assert text.startswith("# RoPE")
     assert "<!--" not in text and "](../" not in text and "](https://" in text
 
@@ -172,7 +172,7 @@ def test_what_was_removed_is_gone_everywhere(tmp_path: Path, own_uploads: Path) 
     next(b for b in app.button if b.label == "Remove").click().run()
     assert not app.exception and not known(app) and not list(own_uploads.rglob("*.safetensors"))
     with pytest.raises(AtlasError, match="were removed or have expired"):
-        cached.model(one)
+        loaded.model(one)
     gone_to(app, "compare", {"v": "1", "a": f"{one.id}.1.1", "length": "64", "texts": "2"})
     assert not app.exception
     assert one.id in app.warning[0].value
@@ -326,17 +326,17 @@ def test_markdown_in_names_is_shown_and_means_nothing() -> None:
 
 
 def test_facts_say_what_is_unknown() -> None:
-    facts = dict(uploads_words.facts(cached.shipped()[0]["alibi"]))
+    facts = dict(uploads_words.facts(offered.shipped()[0]["alibi"]))
     assert facts["Encoding"] == "ALiBi (exponent 8)" and facts["Trained length"] == "512 tokens"
     assert facts["A query sees"] == "the keys before it"
 
 
 def test_weights_for_which_there_is_no_room_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    one = cached.shipped()[0]["nope"]
-    cached.models().clear()
-    monkeypatch.setattr(cached.devices, "free_bytes", lambda device: 1 << 20)
+    one = offered.shipped()[0]["nope"]
+    device.models().clear()
+    monkeypatch.setattr(loaded.devices, "free_bytes", lambda device: 1 << 20)
     with pytest.raises(AtlasError, match="GiB are free"):
-        cached.model(one)
+        loaded.model(one)
 
 
 def owner(app: AppTest) -> str:

@@ -8,7 +8,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from pages._kit import cached, waiting, zoom_controls
+from pages._kit import measuring, waiting, zoom_controls
 
 ROUTER = str(Path(__file__).parents[2] / "pages" / "_router.py")
 
@@ -182,7 +182,7 @@ def interrupted(monkeypatch: pytest.MonkeyPatch) -> Callable[[bool], None]:
     """Says whether computations stop half-way, their progress shown at once."""
     monkeypatch.setattr(waiting, "QUIET", -1.0)
     monkeypatch.setattr(waiting, "PAUSE", -1.0)
-    compute, stop = cached.surveyed, [False]
+    compute, stop = measuring.surveyed, [False]
 
     def surveyed(*args: Any) -> Any:
         if stop[0]:
@@ -190,7 +190,7 @@ def interrupted(monkeypatch: pytest.MonkeyPatch) -> Callable[[bool], None]:
             st.stop()  # where a changed control would end the run
         return compute(*args)
 
-    monkeypatch.setattr(cached, "surveyed", surveyed)
+    monkeypatch.setattr(measuring, "surveyed", surveyed)
     return lambda value: stop.__setitem__(0, value)
 
 

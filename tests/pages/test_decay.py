@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages._kit import cached, portray
+from pages._kit import loaded, measuring, portray
 from tests.pages import decay_portraits
 from tests.pages.decay_portraits import COMMAND, HEADS, LAYERS, made
 from viz_core import results
@@ -92,9 +92,9 @@ def test_first_view_has_every_figure_and_how_it_is_computed(folder: Path) -> Non
 def test_nothing_is_measured_when_the_page_opens(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("portrayed", "surveyed", "model"):
+    for module, name in ((measuring, "portrayed"), (measuring, "surveyed"), (loaded, "model")):
         monkeypatch.setattr(
-            cached, name, lambda *a, **k: pytest.fail("measured without being asked")
+            module, name, lambda *a, **k: pytest.fail("measured without being asked")
         )
     assert not opened().exception
 
@@ -149,19 +149,6 @@ def test_the_biased_estimator_says_by_how_much(folder: Path) -> None:
     assert app.checkbox(key="decay_sink").disabled
     long = replace(made("nope"), length=512, pairs=np.arange(508, 0, -1))
     assert portray.false_slope(long) == pytest.approx(-0.0040, abs=2e-4)  # as in test_decay.py
-
-
-def test_estimators_differ_by_what_they_are(folder: Path) -> None:
-    portrait = made("rope")
-    curve, error = portray.curves(portrait, "fixed", False)
-    assert curve is portrait.curve
-    assert error is portrait.error
-    assert portray.curves(portrait, "fixed", True) == (portrait.with_sink, None)
-    assert portray.curves(portrait, "logit", False) == (portrait.logit, None)
-    lost = replace(portrait, probability=np.where(portrait.probability > 0.01, 0.02, 0.0))
-    mean, _ = portray.curves(lost, "mean", False)
-    assert set(np.unique(mean[np.isfinite(mean)])) == {np.log(0.02)}
-    assert np.isnan(mean).any()  # underflow is a gap, not minus infinity
 
 
 def test_missing_and_stale_and_damaged_portraits_are_said(folder: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 import torch
 from tokenizers import Tokenizer
 
-from pages._kit import cached, portray_control, portray_what_if
+from pages._kit import measuring, portray_control, portray_what_if
 from pages._kit.portray import Sitter
 from tests.pages import decay_portraits
 from tests.pages.decay_portraits import HEADS, LAYERS, THETA, made
@@ -40,7 +40,7 @@ def test_a_measurement_of_one_s_own(monkeypatch: pytest.MonkeyPatch) -> None:
             raise LengthError("learned ends before")
         return replace(made(checkpoint.id), setting=setting)
 
-    monkeypatch.setattr(cached, "portrayed", portrayed)
+    monkeypatch.setattr(measuring, "portrayed", portrayed)
     query = {"source": "own", "text": "python-docs", "length": "256", "texts": "4"}
     app = opened(chosen="alibi~rope~learned", setting="ntk-4", **query)
     assert not asked
@@ -57,7 +57,7 @@ def test_a_measurement_of_one_s_own(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_setting_of_nobody_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cached, "portrayed", lambda c, p, s, r: replace(made(c.id), setting=s))
+    monkeypatch.setattr(measuring, "portrayed", lambda c, p, s, r: replace(made(c.id), setting=s))
     query = {"source": "own", "text": "random", "length": "256", "texts": "2"}
     app = opened(chosen="alibi", setting="linear-4", **query)
     app.button(key="decay_compute").click().run()
@@ -121,7 +121,7 @@ def test_the_control_says_what_moved_and_shows_before_and_after(
     def portrayed(checkpoint, passages, setting, progress) -> Portrait:
         return made("rope", THETA / 4 if setting == "linear:4" else THETA, setting)
 
-    monkeypatch.setattr(cached, "portrayed", portrayed)
+    monkeypatch.setattr(measuring, "portrayed", portrayed)
     app = opened(text="random", length="256", texts="2")
     assert not any("PI s = 4" in t for t in titles(app))
     app.button(key="decay_control").click().run()
@@ -156,7 +156,7 @@ def test_another_setting_is_a_difference_of_maps_and_of_curves(
         progress(0.5)
         return survey(0.03 if setting else 0.01)
 
-    monkeypatch.setattr(cached, "surveyed", surveyed)
+    monkeypatch.setattr(measuring, "surveyed", surveyed)
     query = {"text": "random", "length": "256", "texts": "2", "head": "2"}
     app = opened(changed="alibi", what="exponent-6", **query)
     assert not asked

@@ -11,7 +11,7 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from pages._kit import atlas, atlas_parts, cached
+from pages._kit import atlas, atlas_parts, loaded, offered
 from pages._kit.atlas_state import AtlasSide, AtlasState, decoded, knobs
 from viz_core.encodings import all_encodings
 from viz_core.errors import UsageError
@@ -247,8 +247,8 @@ def test_what_cannot_be_read_is_one_sentence(query: dict[str, str], said: str) -
 
 
 def test_first_view_needs_no_checkpoint(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cached, "checkpoints", lambda: pytest.fail("checkpoints were looked for"))
-    monkeypatch.setattr(cached, "model", lambda *a: pytest.fail("a model was loaded"))
+    monkeypatch.setattr(offered, "checkpoints", lambda: pytest.fail("checkpoints were looked for"))
+    monkeypatch.setattr(loaded, "model", lambda *a: pytest.fail("a model was loaded"))
     app = opened()
     assert not app.error
     assert not app.warning

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages._kit import cached, lab_live, scored
+from pages._kit import lab_live, loaded, scored
 from viz_core import results
 from viz_core.perplexity import Row
 
@@ -67,7 +67,7 @@ def test_nothing_is_measured_when_the_page_opens(
     tables_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(scored, "losses", lambda *a: pytest.fail("measured without being asked"))
-    monkeypatch.setattr(cached, "model", lambda *a: pytest.fail("a model was loaded"))
+    monkeypatch.setattr(loaded, "model", lambda *a: pytest.fail("a model was loaded"))
     assert not opened().exception
 
 

@@ -10,10 +10,10 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from pages._kit import (
-    cached,
     export,
     export_control,
     export_sources,
+    loaded,
     tray_draw,
     tray_labels,
     uploads_known,
@@ -35,7 +35,7 @@ FORMULAS = Pin.of("encoding-curves", encodings=["rope"])  # drawn without a chec
 NAMES = (
     *(".safetensors", ".pth", ".bin", ".gguf", ".zip", "tokenizer.json", "config.json", "model.pt"),
     *("KiB", "MiB", "GiB", "Hugging Face", "LaTeX", "minGPT", "nanoGPT", "nanogpt", "llama"),
-    *("LayerNorm", "transformer.wpe.weight", "gelu-tanh", "gelu", "relu", "silu", "dynamic NTK"),
+    *("LayerNorm", "transformer.wpe.weight", "gelu-tanh", "gelu", "relu", "silu"),
     *("causal", "bidirectional", "half", "default", "max_position_embeddings", "ckpt.pt"),
     *("heldout", "python-docs", "prose", "encoding-curves", "random", "model.safetensors", "none"),
     *("PyTorch", "transformers", "mean |S_j|"),
@@ -111,7 +111,7 @@ def test_what_is_kept_of_an_upload_is_nobodys_language(tmp_path: Path) -> None:
     assert found["zh"].sha256 == found["en"].sha256
     for lang in ("zh", "en", "zh"):
         with words.speaking(lang):
-            audit = [f"{words.say(f.about)}: {f.words}" for f in cached.audited(found[lang])]
+            audit = [f"{words.say(f.about)}: {f.words}" for f in loaded.audited(found[lang])]
             facts = [f"{name}: {value}" for name, value in uploads_words.facts(found[lang])]
         assert len(audit) >= 2
         assert (english(*audit, *facts) if lang == "zh" else spoken.chinese(audit + facts)) == []

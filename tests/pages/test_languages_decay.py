@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pages._kit import cached
+from pages._kit import offered
 from tests.pages import decay_portraits, spoken
 from tests.pages.test_decay import opened
 from viz_core import results
@@ -51,7 +51,7 @@ def test_what_is_missing_is_said_in_chinese(folder: Path) -> None:
     assert not app.exception
     said = [w.value for w in (*app.warning, *app.info, *app.error)]
     assert len(said) >= 6
-    names = ("gone", "view", "layer", "sink", "yes", *cached.checkpoints()[0])
+    names = ("gone", "view", "layer", "sink", "yes", *offered.checkpoints()[0])
     assert spoken.english(said, names) == []
 
 

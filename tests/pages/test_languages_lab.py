@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pages._kit import cached, reports
+from pages._kit import offered, reports
 from tests.pages import spoken
 from tests.pages.test_extrapolation import opened
 from viz_core import words
@@ -37,7 +37,7 @@ def test_what_is_missing_is_said_in_chinese(no_tables: None) -> None:
     assert not app.exception
     assert len(app.warning) == 3
     said = [w.value for w in (*app.warning, *app.info)]
-    names = ("gone", "live", "report", "upto", "heldout", *cached.checkpoints()[0])
+    names = ("gone", "live", "report", "upto", "heldout", *offered.checkpoints()[0])
     assert spoken.english(said, (*names, *reports.reports())) == []
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages._kit import cached, export, sweeps_files, sweeps_found, sweeps_seen, sweeps_words
+from pages._kit import export, keeping, sweeps_files, sweeps_found, sweeps_seen, sweeps_words
 from pages._kit.export import Shown
 from tests.jobs.conftest import saved
 from tests.plates import emergence_tables
@@ -42,7 +42,7 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Work:
     """A store of its own, which the page sees."""
     found = Work(tmp_path / "store", 1 << 28)
     store = found.store()
-    monkeypatch.setattr(cached, "store", lambda: store)
+    monkeypatch.setattr(keeping, "store", lambda: store)
     sweeps_seen._rows.clear()
     return found
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages._kit import cached, lab_state, session, tour
+from pages._kit import lab_state, offered, session, tour
 from pages._kit.session import CompareState, SideState
 from viz_core import results
 from viz_core.catalogue import SHIPPED
@@ -92,7 +92,7 @@ def test_the_t5_head_steps_at_its_buckets_and_alibi_heads_do_not() -> None:
 
 
 def test_past_the_trained_length_rope_loses_and_alibi_does_not() -> None:
-    assert {c.config.length for c in cached.shipped()[0].values()} == {512}
+    assert {c.config.length for c in offered.shipped()[0].values()} == {512}
     assert loss("rope", 1024) > 0.5
     assert loss("rope", 2048) > loss("rope", 1024)
     assert abs(loss("alibi", 1024)) < 0.01

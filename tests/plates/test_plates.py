@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pages._kit import cached
+from pages._kit import measuring
 from tests.render.legible import assert_legible
 from viz_core import catalogue, plates, results
 from viz_core.arguments import parser
@@ -139,11 +139,11 @@ def test_what_compare_has_computed_is_taken_as_it_is(monkeypatch) -> None:
     some = _gathered.passages("random", 112, 2, rope)
     window = _maps.whole(rope, some, "log", 1, lambda done: None)
     curve, law = _maps.curve(rope, some, 1, lambda done: None)
-    found = cached.surveyed(rope, some, "log", lambda done: None)
+    found = measuring.surveyed(rope, some, "log", lambda done: None)
     np.testing.assert_array_equal(window.value, found.windows[1].value)
     np.testing.assert_array_equal(curve.value, found.curves[1].value)
     np.testing.assert_array_equal(law, found.laws[1])
-    part = cached.zoomed(rope, some, "log", (1, 0), (0, 64), (0, 64), "mean", lambda done: None)
+    part = measuring.zoomed(rope, some, "log", (1, 0), (0, 64), (0, 64), "mean", lambda done: None)
     monkeypatch.setattr(catalogue.Checkpoint, "load", None)  # all are found in the store
     again = _maps.zoomed(rope, some, "log", (1, 0), ((0, 64), (0, 64)), lambda done: None)
     np.testing.assert_array_equal(part.value, again.value)

@@ -21,7 +21,7 @@ from viz_core.catalogue import Checkpoint
 from viz_core.errors import AtlasError, TextError, UsageError
 from viz_core.progress import Progress
 from viz_core.subject import Subject
-from viz_core.training import corpus
+from viz_core.training import corpus, downloads
 
 
 def device(name: str) -> torch.device:
@@ -109,7 +109,7 @@ def fetch_corpus(folder: Path) -> Path:
     def progress(line: str) -> None:
         print(line, file=sys.stderr, flush=True)
 
-    packages = corpus.fetch(folder, progress)
+    packages = downloads.fetch(folder, progress)
     progress("building corpus.jsonl and heldout.jsonl")
     corpus.build(packages, folder / "corpus.jsonl")
     return folder / "corpus.jsonl"

@@ -96,7 +96,7 @@ def _stairs(part: Stairs) -> FigureSpec:
         for h, m in enumerate(part.slope)
         for _ in (0, 1)
     )
-    names = [f"{100 * share:.0f} %" for share in part.shares]
+    names = [say("{percent:.0f} %", percent=100 * share) for share in part.shares]
     lines = [
         Line(
             *(say("{share} of the mass", share=name), x, np.repeat(reach, 2), "alibi"),

@@ -95,7 +95,7 @@ def _errors(side: Side) -> Chart:
         x=Axis(say("head"), (0.4, heads + 0.6), False, _axes.labelled(range(1, heads + 1))),
         y=y,
         levels=((0.0, ""),),
-        read="{y:+.2f} %",
+        read=say("{y:+.2f} %"),
     )
 
 

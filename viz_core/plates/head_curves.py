@@ -12,7 +12,6 @@ from viz_core.figures import head_curves, head_wall
 from viz_core.figures.spec import Chart, FigureSpec
 from viz_core.plates import _gathered, _portraits
 from viz_core.plates._contract import Options, Plate, Plot
-from viz_core.plates._portraits import Sitter
 from viz_core.progress import Progress
 from viz_core.signatures.portrait import Array, Portrait
 from viz_core.words import mark, say
@@ -42,7 +41,7 @@ def draw(options: Options, progress: Progress) -> Plot:
     places = [_portraits.place(some, layer, head) for layer in layers for head in heads]
     first = some[0].portrait
     spec = head_curves.build(
-        [_side(one, estimator, sink) for one in some],
+        [drawable(one.portrait, one.name, one.accent, estimator, sink) for one in some],
         say(HOW[estimator]),
         say("the first {sink} keys in", sink=first.sink)
         if sink
@@ -71,20 +70,27 @@ def _picked(spec: FigureSpec, places: list[tuple[int, int]], table: bool) -> Fig
     return replace(spec, panels=tuple(panels))
 
 
-def _side(one: Sitter, estimator: str, sink: bool) -> head_curves.Side:
-    p = one.portrait
-    floor = min(decay.FLOOR, int(p.pairs[0]) // 4)
-    end = max(2, int((p.pairs >= floor).sum()))  # distances with pairs enough to be drawn
-    curve, error = _curves(p, estimator, sink)
+def drawable(
+    portrait: Portrait, name: str, accent: str, estimator: str, sink: bool
+) -> head_curves.Side:
+    """The curves of `portrait` under `estimator`, one of `HOW`, as far as they are drawn.
+
+    Distances with fewer pairs than `decay.by_distance` wants are left out. With `sink` the first
+    keys are in, for row fixed effects alone.
+    """
+    pairs = portrait.pairs
+    floor = min(decay.FLOOR, int(pairs[0]) // 4)
+    end = max(2, int((pairs >= floor).sum()))
+    curve, error = _curves(portrait, estimator, sink)
     return head_curves.Side(
-        one.name,
-        one.accent,
+        name,
+        accent,
         curve[..., :end],
         None if error is None else error[..., :end],
-        p.law[..., :end],
-        p.pairs[:end],
-        p.texts,
-        p.length,
+        portrait.law[..., :end],
+        pairs[:end],
+        portrait.texts,
+        portrait.length,
     )
 
 

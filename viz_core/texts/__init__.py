@@ -1,16 +1,14 @@
 """The texts that can be looked at: shipped, drawn by chance, held out, or pasted by a person."""
 
 import hashlib
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from itertools import pairwise
 
 import numpy as np
 from tokenizers import Tokenizer
 
 from viz_core.errors import LengthError, TextError
+from viz_core.texts import cuts
 from viz_core.texts.choices import TextChoice, available
 from viz_core.texts.labels import pieces
 from viz_core.texts.sources import (
@@ -43,9 +41,6 @@ __all__ = [
     "samples",
     "tokens",
 ]
-
-# Ends of words and of the text: our BPE has no piece across one, so a cut there alters no token.
-_CUT = re.compile(r"(?<=\S)(?=[ \n])|\Z")
 
 
 @dataclass(frozen=True)
@@ -85,8 +80,8 @@ def tokens(
             )
         )
     if text_id in (RANDOM, REPEATED):
-        return _passage(_drawn(text_id, start + length, tokenizer, seed=0)[start:])
-    every = _first(words_of(text_id, pasted)[0], start + length, tokenizer)
+        return _passage(cuts.drawn(text_id, start + length, tokenizer, seed=0)[start:])
+    every = cuts.first(words_of(text_id, pasted)[0], start + length, tokenizer)
     ids = every[start:]
     if not ids:
         raise TextError(
@@ -145,14 +140,14 @@ def passages(
             )
         )
     if text_id in (RANDOM, REPEATED):
-        return [_passage(_drawn(text_id, length, tokenizer, seed)) for seed in range(count)]
+        return [_passage(cuts.drawn(text_id, length, tokenizer, seed)) for seed in range(count)]
     every = words_of(text_id, pasted)
     if text_id == HELD_OUT:
         n = min(count, len(every))
         starts = [every[i * len(every) // n] for i in range(n)]
         found = [replace(tokens(PASTED, length, tokenizer, text), own=False) for text in starts]
     else:
-        found = [_passage(ids) for ids in _spread(every[0], length, count, tokenizer)]
+        found = [_passage(ids) for ids in cuts.spread(every[0], length, count, tokenizer)]
         found = found or [tokens(text_id, length, tokenizer, pasted)]
     if len(found) < count:
         if text_id == HELD_OUT:
@@ -185,7 +180,9 @@ def samples(
     size = max(SPAN, longest) + 1
     if text_id == HELD_OUT:
         words_of(HELD_OUT, "")  # raises where there are none
-        found = [Sample(d.id, d.source, _first(d.text, size, tokenizer), "") for d in held_out()]
+        found = [
+            Sample(d.id, d.source, cuts.first(d.text, size, tokenizer), "") for d in held_out()
+        ]
     else:
         for wanted in (size, longest + 1):
             parts = passages(text_id, wanted, count or 8, tokenizer, pasted)
@@ -217,44 +214,3 @@ def samples(
 def _passage(ids: Sequence[int], note: str = "", own: bool = False) -> Passage:
     sha256 = hashlib.sha256(np.array(ids, "<u4").tobytes()).hexdigest()
     return Passage(list(ids), sha256, note, own)
-
-
-def _drawn(text_id: str, length: int, tokenizer: Tokenizer, seed: int) -> list[int]:
-    marks = list(tokenizer.get_added_tokens_decoder())  # the end of a text, say, is no content
-    words = np.setdiff1d(np.arange(tokenizer.get_vocab_size()), marks)
-    size = length if text_id == RANDOM else PERIOD
-    places = np.random.default_rng((20240, seed)).integers(0, len(words), size)
-    return [int(i) for i in np.resize(words[places], length)]
-
-
-def _spread(text: str, length: int, count: int, tokenizer: Tokenizer) -> list[tuple[int, ...]]:
-    """Starts of `count` equal parts of the text; of its tokens where such a part is too short."""
-    ends = (next(_CUT.finditer(text, i * len(text) // count)) for i in range(1, count))
-    cuts = [0, *(end.start() for end in ends), len(text)]
-    parts = [_first(text[a:b], length, tokenizer) for a, b in pairwise(cuts)]
-    if min(map(len, parts)) == length:
-        return parts
-    ids = _first(text, 4 * len(text), tokenizer)  # a character is 4 bytes at most: all of them
-    n = min(count, len(ids) // length)
-    places = [i * (len(ids) - length) // max(n - 1, 1) for i in range(n)]
-    return [ids[p : p + length] for p in places]
-
-
-@lru_cache(maxsize=128)  # more than a mean is taken over
-def _first(text: str, count: int, tokenizer: Tokenizer) -> tuple[int, ...]:
-    ids, end = list[int](), 0
-    while end < len(text):  # no more characters than it takes
-        end = next(_CUT.finditer(text, max(2 * end, 3 * count))).start()
-        try:
-            ids = tokenizer.encode(text[:end], add_special_tokens=False).ids
-        except Exception:  # the library has no class for a piece without a number
-            raise TextError(
-                say(
-                    "Expected token numbers such as 17 4 8: this checkpoint comes without a "
-                    "tokenizer, or with one that lacks a piece of the text. Choose random tokens, "
-                    "or give numbers."
-                )
-            ) from None
-        if len(ids) >= count:
-            break
-    return tuple(ids[:count])

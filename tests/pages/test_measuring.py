@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pages._kit import cached
+from pages._kit import device, keeping, loaded, measuring, offered
 from pages._kit.shelf import Shelf
 from pages._kit.waiting import Report, Waiting
 from viz_core import attention, texts
@@ -32,39 +32,39 @@ def passes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int
         made.append(len(ids))
         return plain(model, ids, progress)
 
-    plain = cached.trace
-    monkeypatch.setattr(cached, "trace", counted)
+    plain = measuring.trace
+    monkeypatch.setattr(measuring, "trace", counted)
     kept, shelf = Store(tmp_path, 1 << 28), Shelf(1 << 28)
-    monkeypatch.setattr(cached, "store", lambda: kept)
-    monkeypatch.setattr(cached, "traces", lambda: shelf)
+    monkeypatch.setattr(keeping, "store", lambda: kept)
+    monkeypatch.setattr(device, "traces", lambda: shelf)
     for name in ("surveys", "windows"):
-        monkeypatch.setattr(cached, name, Shelf(1 << 28))
+        monkeypatch.setattr(measuring, name, Shelf(1 << 28))
     yield made
 
 
 @pytest.fixture
 def rope() -> Checkpoint:
-    return cached.checkpoints()[0]["rope"]
+    return offered.checkpoints()[0]["rope"]
 
 
 @pytest.fixture
 def some(rope: Checkpoint) -> list[Passage]:
-    return texts.passages("random", 64, 2, cached.tokenizer(rope))
+    return texts.passages("random", 64, 2, loaded.tokenizer(rope))
 
 
 def zoomed(rope: Checkpoint, some: list[Passage], kind: str = "log") -> Window:
-    return cached.zoomed(rope, some, kind, PLACE, ROWS, COLUMNS, "mean", ignore)
+    return measuring.zoomed(rope, some, kind, PLACE, ROWS, COLUMNS, "mean", ignore)
 
 
 def test_one_pass_over_a_text_serves_all_heads_views_and_parts(
     passes: list[int], rope: Checkpoint, some: list[Passage]
 ) -> None:
-    whole = cached.surveyed(rope, some, "log", ignore)
+    whole = measuring.surveyed(rope, some, "log", ignore)
     assert passes == [64, 64]
-    assert cached.surveyed(rope, some, "log", ignore) is whole
+    assert measuring.surveyed(rope, some, "log", ignore) is whole
     part = zoomed(rope, some)
-    cached.surveyed(rope, some, "centred", ignore)
-    cached.surveyed(rope, some, "probability", ignore, "max")
+    measuring.surveyed(rope, some, "centred", ignore)
+    measuring.surveyed(rope, some, "probability", ignore, "max")
     assert passes == [64, 64]
     np.testing.assert_allclose(part.value[0], whole.windows[1].value[2, 16:48, :32], atol=1e-5)
     assert (part.rows, part.columns) == (ROWS, COLUMNS)
@@ -73,11 +73,11 @@ def test_one_pass_over_a_text_serves_all_heads_views_and_parts(
 def test_the_store_serves_who_comes_after_a_restart(
     passes: list[int], rope: Checkpoint, some: list[Passage], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before, part = cached.surveyed(rope, some, "log", ignore), zoomed(rope, some)
+    before, part = measuring.surveyed(rope, some, "log", ignore), zoomed(rope, some)
     for name in ("surveys", "windows"):
-        monkeypatch.setattr(cached, name, Shelf(1 << 28))
-    cached.traces().clear()
-    after = cached.surveyed(rope, some, "log", ignore)
+        monkeypatch.setattr(measuring, name, Shelf(1 << 28))
+    device.traces().clear()
+    after = measuring.surveyed(rope, some, "log", ignore)
     assert after is not before and passes == [64, 64]
     np.testing.assert_array_equal(after.windows[3].value, before.windows[3].value)
     np.testing.assert_array_equal(zoomed(rope, some).value, part.value)
@@ -87,24 +87,24 @@ def test_the_store_serves_who_comes_after_a_restart(
 def test_another_view_pooling_or_place_is_another_result(
     passes: list[int], rope: Checkpoint, some: list[Passage]
 ) -> None:
-    mean = cached.surveyed(rope, some, "probability", ignore)
-    largest = cached.surveyed(rope, some, "probability", ignore, "max")
+    mean = measuring.surveyed(rope, some, "probability", ignore)
+    largest = measuring.surveyed(rope, some, "probability", ignore, "max")
     assert (mean.windows[0].pooling, largest.windows[0].pooling) == ("mean", "max")
     a = zoomed(rope, some)
-    b = cached.zoomed(rope, some, "log", (1, 3), ROWS, COLUMNS, "mean", ignore)
-    c = cached.zoomed(rope, some, "log", PLACE, COLUMNS, COLUMNS, "mean", ignore)
+    b = measuring.zoomed(rope, some, "log", (1, 3), ROWS, COLUMNS, "mean", ignore)
+    c = measuring.zoomed(rope, some, "log", PLACE, COLUMNS, COLUMNS, "mean", ignore)
     assert not np.array_equal(a.value, b.value, equal_nan=True) and c.rows == COLUMNS
 
 
 def test_nothing_of_someones_own_text_goes_to_disk(
     passes: list[int], rope: Checkpoint, tmp_path: Path
 ) -> None:
-    own = [texts.tokens("pasted", 60, cached.tokenizer(rope), pasted="One two three. " * 30)]
+    own = [texts.tokens("pasted", 60, loaded.tokenizer(rope), pasted="One two three. " * 30)]
     assert own[0].own
-    cached.surveyed(rope, own, "probability", ignore)
+    measuring.surveyed(rope, own, "probability", ignore)
     zoomed(rope, own, "probability")
     assert not list(tmp_path.glob("*/*"))
-    cached.surveyed(rope, [replace(own[0], own=False)], "centred", ignore)
+    measuring.surveyed(rope, [replace(own[0], own=False)], "centred", ignore)
     assert list(tmp_path.glob("*/*.safetensors"))
 
 
@@ -112,23 +112,23 @@ def test_kept_traces_make_room_for_one_that_needs_it(
     passes: list[int], rope: Checkpoint, some: list[Passage], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     zoomed(rope, some[:1])
-    plain = cached.trace
+    plain = measuring.trace
 
     def short(model, ids, progress=ignore):  # type: ignore[no-untyped-def]
-        if cached.traces().held:
+        if device.traces().held:
             raise LengthError("Expected less.", 1)
         return plain(model, ids, progress)
 
-    monkeypatch.setattr(cached, "trace", short)
+    monkeypatch.setattr(measuring, "trace", short)
     assert zoomed(rope, some[1:]).texts == 1
 
     def never(model, ids, progress=ignore):  # type: ignore[no-untyped-def]
         raise LengthError("Expected less.", 1)
 
-    monkeypatch.setattr(cached, "trace", never)
-    cached.traces().clear()
+    monkeypatch.setattr(measuring, "trace", never)
+    device.traces().clear()
     with pytest.raises(LengthError):
-        cached.surveyed(rope, some, "centred", ignore)
+        measuring.surveyed(rope, some, "centred", ignore)
 
 
 def test_cancelled_work_leaves_nothing_and_the_way_free(
@@ -139,9 +139,9 @@ def test_cancelled_work_leaves_nothing_and_the_way_free(
             raise InterruptedError
 
     with pytest.raises(InterruptedError):
-        cached.surveyed(rope, some, "log", stop)
+        measuring.surveyed(rope, some, "log", stop)
     assert not list(tmp_path.glob("*/*"))
-    assert cached.surveyed(rope, some, "log", ignore).windows
+    assert measuring.surveyed(rope, some, "log", ignore).windows
 
 
 def test_who_waits_in_line_knows_their_place_and_can_give_up(
@@ -156,40 +156,26 @@ def test_who_waits_in_line_knows_their_place_and_can_give_up(
             raise InterruptedError
 
     report = Stands(Waiting(None), "RoPE")  # type: ignore[arg-type]
-    with cached.line.turn(), pytest.raises(InterruptedError):
-        cached.surveyed(rope, some, "log", report)
-    assert passes == [] and heard == [1] and cached.line.length == 0
-    assert cached.surveyed(rope, some, "log", ignore).windows
+    with device.line.turn(), pytest.raises(InterruptedError):
+        measuring.surveyed(rope, some, "log", report)
+    assert passes == [] and heard == [1] and device.line.length == 0
+    assert measuring.surveyed(rope, some, "log", ignore).windows
 
 
 def test_what_is_kept_is_there_for_those_who_come_while_others_compute(
     passes: list[int], rope: Checkpoint, some: list[Passage], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = cached.surveyed(rope, some, "log", ignore)
-    with cached.line.turn():  # nobody else would get a turn
-        assert cached.surveyed(rope, some, "log", ignore) is before
-        monkeypatch.setattr(cached, "surveys", Shelf(1 << 28))
-        found = cached.surveyed(rope, some, "log", ignore)
+    before = measuring.surveyed(rope, some, "log", ignore)
+    with device.line.turn():  # nobody else would get a turn
+        assert measuring.surveyed(rope, some, "log", ignore) is before
+        monkeypatch.setattr(measuring, "surveys", Shelf(1 << 28))
+        found = measuring.surveyed(rope, some, "log", ignore)
     np.testing.assert_array_equal(found.windows[1].value, before.windows[1].value)
-
-
-def test_a_shelf_holds_its_limit_and_keeps_what_is_used() -> None:
-    shelf: Shelf[str] = Shelf(10)
-    for name in "abc":
-        shelf.put(name, name.upper(), 4)
-        shelf.get("a")
-    assert [shelf.get(n) for n in "abc"] == ["A", None, "C"] and shelf.held == 8
-    shelf.put("a", "again", 5)
-    assert shelf.held == 9 and shelf.get("a") == "again"
-    shelf.put("large", "L", 50)
-    assert shelf.get("large") == "L" and shelf.held == 50
-    shelf.clear()
-    assert shelf.get("large") is None and shelf.held == 0
 
 
 def test_windows_from_the_core_and_from_here_are_the_same(
     passes: list[int], rope: Checkpoint, some: list[Passage]
 ) -> None:
-    one = cached.trace(cached.model(rope), some[0].ids)
+    one = measuring.trace(loaded.model(rope), some[0].ids)
     direct = attention.window(one, 1, ROWS, COLUMNS, heads=slice(2, 3))
     np.testing.assert_array_equal(zoomed(rope, some, "probability").value, direct.value)

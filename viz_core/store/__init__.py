@@ -7,83 +7,24 @@ locks: whoever is late computes the same numbers again, which costs time, never 
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import re
 import time
-import zlib
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
-from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 from uuid import uuid4
 
-import numpy as np
-import numpy.typing as npt
-from safetensors import SafetensorError
-from safetensors.numpy import load, save
-
 from viz_core.errors import UsageError
+from viz_core.store.entry import Arrays, Entry, pack, unpack
+from viz_core.store.key import Option, RunKey
 from viz_core.words import mark, say
 
-CORE = 2  # raise it when numbers that are stored would change: the older ones are then not found
-Option = str | int | float | bool | tuple["Option", ...] | None
-Arrays = Mapping[str, npt.NDArray[Any]]
+__all__ = ["Arrays", "Entry", "Option", "RunKey", "Store"]
 
 _OURS = re.compile(r"[0-9a-f]{64}\.(safetensors|[0-9a-f]{32}\.partial)")
 _ABANDONED = 3600.0  # seconds; far above a write, and above what the clocks of two machines differ
 _SHARE = 16  # of the limit, one part in so many is the room that a sweep makes
-
-
-@dataclass(frozen=True)
-class RunKey:
-    """What a result is of. Equal content has an equal digest, in any process.
-
-    `checkpoint`: sha256 of the file. `setting`: of its encoding, as in `variants` ("" as trained).
-    `texts`: sha256 of the token ids of each, in the order they were averaged in. `length`: tokens.
-    `dtype`: what was computed in ("float32"). `what`: the kind of result ("survey", "window").
-    `options`: name and value of all else that changes the numbers, kept in the order of the names.
-    Raises ValueError where an option is named twice.
-    """
-
-    checkpoint: str
-    setting: str
-    texts: tuple[str, ...]
-    length: int
-    dtype: str
-    what: str
-    options: tuple[tuple[str, Option], ...] = ()
-
-    def __post_init__(self) -> None:
-        options = dict(self.options)
-        if len(options) < len(self.options):
-            raise ValueError(f"an option is named twice in {self.options}")
-        object.__setattr__(self, "options", tuple((n, options[n]) for n in sorted(options)))
-
-    @property
-    def json(self) -> str:
-        """Canonical JSON of the content and CORE: sorted names, no spaces, ASCII.
-
-        Raises ValueError for a number that isn't finite, TypeError for one of numpy's integers.
-        """
-        content = {**asdict(self), "options": dict(self.options), "core": CORE}
-        return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
-
-    @property
-    def digest(self) -> str:
-        """The sha256 of `json`, in hex."""
-        return hashlib.sha256(self.json.encode()).hexdigest()
-
-
-@dataclass(frozen=True)
-class Entry:
-    """A stored result: its arrays, and `about`, words for people (titles, units, where from)."""
-
-    arrays: dict[str, npt.NDArray[Any]]
-    about: dict[str, str]
 
 
 class Store:
@@ -129,7 +70,7 @@ class Store:
             data = path.read_bytes()
         except OSError:
             return None
-        entry = _unpack(data, key)
+        entry = unpack(data, key)
         with suppress(OSError):  # gone by now, or of a store that may only be read
             if entry is None:
                 path.unlink()
@@ -144,7 +85,7 @@ class Store:
         the entry alone is larger than the limit. Raises SafetensorError for a type that the format
         doesn't know (text, objects).
         """
-        data = _pack(key, arrays, about)
+        data = pack(key, arrays, about)
         if len(data) > self.limit:
             message = mark(
                 "Expected results of at most {limit:,} bytes for the store; got {size:,}, so they "
@@ -226,40 +167,3 @@ class Store:
 def _remove(path: Path) -> None:
     with suppress(OSError):  # another process was first, or it isn't ours to remove
         path.unlink()
-
-
-def _pack(key: RunKey, arrays: Arrays, about: Mapping[str, str]) -> bytes:
-    # safetensors copies memory as it lies there: of a strided view it would take the wrong numbers.
-    plain = {n: np.asarray(a, a.dtype.newbyteorder("="), order="C") for n, a in arrays.items()}
-    words = {
-        "key": key.json,
-        "about": json.dumps(dict(about)),
-        "numpy": np.__version__,
-        "torch": version("torch"),
-    }
-    return save(plain, {**words, "checksum": _checksum(words, plain)})
-
-
-def _unpack(data: bytes, key: RunKey) -> Entry | None:
-    """The entry in a file's bytes; None if they aren't exactly what was put for `key`."""
-    try:
-        arrays = load(data)
-        # The format: eight bytes say how long the JSON header is, which holds the words.
-        header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
-        words = dict(header["__metadata__"])
-        checksum = words.pop("checksum")
-        if words["key"] != key.json or checksum != _checksum(words, arrays):
-            return None
-        return Entry(arrays, json.loads(words["about"]))
-    except (SafetensorError, ValueError, KeyError, TypeError):
-        return None
-
-
-def _checksum(words: Mapping[str, str], arrays: Arrays) -> str:
-    """CRC-32 of everything: safetensors checks a file's lengths, but not its contents."""
-    total = zlib.crc32(json.dumps(words, sort_keys=True).encode())
-    for name in sorted(arrays):
-        array = arrays[name]
-        total = zlib.crc32(f"{name} {array.dtype.str} {array.shape}".encode(), total)
-        total = zlib.crc32(array.data, total)
-    return f"{total:08x}"
