@@ -18,7 +18,7 @@ from viz_core.attribution import METHODS, REPLACEMENTS, Target, heads, pattern, 
 from viz_core.commands import _shared
 from viz_core.model import ModelConfig, Transformer
 from viz_core.readers import native
-from viz_core.training import corpus
+from viz_core.training import corpus, downloads
 
 Cli = Callable[..., tuple[int, str, str]]
 ROW = [
@@ -257,7 +257,7 @@ def test_tables_are_of_held_out_text_which_is_fetched_once(
         out.with_name("heldout.jsonl").write_text("\n".join(lines), encoding="utf-8")
 
     monkeypatch.setenv("ATLAS_CORPUS", str(tmp_path))
-    monkeypatch.setattr(corpus, "fetch", lambda folder, progress: folder)
+    monkeypatch.setattr(downloads, "fetch", lambda folder, progress: folder)
     monkeypatch.setattr(corpus, "build", build)
     ask = ("attribute", tiny["alibi"], "--to", "distance", "--length", 20, "--texts", 2, "--json")
     for fetched in (True, False):
