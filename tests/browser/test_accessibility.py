@@ -78,11 +78,17 @@ FOCUS = """async () => {
     }
     return found.join();
   };
-  const held = looks();
+  // Streamlit draws what has the focus a moment after it has it
+  const pause = (milliseconds) => new Promise((done) => setTimeout(done, milliseconds));
+  let held = "";
+  while (held !== looks()) {
+    held = looks();
+    await pause(100);
+  }
   at.blur();
   let left = looks();
   for (let i = 0; i < 40 && left === held; i++) {
-    await new Promise((done) => setTimeout(done, 25));
+    await pause(25);
     left = looks();
   }
   at.focus({ focusVisible: true });
