@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -107,3 +108,9 @@ def test_each_uploads_a_file_of_their_own_with_the_same_weights(tmp_path: Path) 
     assert native.sha256(paths[0]) != native.sha256(paths[1])
     first, second = (native.read(path)[0].state_dict() for path in paths)
     assert all((first[name] == second[name]).all() for name in first)
+
+
+def test_the_page_in_docs_is_made_from_its_numbers() -> None:
+    results = json.loads((DOCS / "reliability.json").read_text("utf-8"))
+    assert (DOCS / "reliability.md").read_text("utf-8") == load_report.markdown(results)
+    assert (results["lost"], results["strange"], results["differing"]) == ([], [], [])
