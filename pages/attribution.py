@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages._kit import (
+    address,
     attrib_cached,
     attrib_controls,
     attrib_maps,
@@ -13,7 +14,6 @@ from pages._kit import (
     attrib_tokens,
     attrib_wait,
     attrib_worth,
-    language,
     offered,
     terms,
 )
@@ -59,7 +59,7 @@ def main() -> None:
         return
     if "attrib_checkpoint" not in st.session_state:  # a first visit, or back from another page
         asked, wrong = st.session_state.get("attribution", AttributionState()), list[str]()
-        if asked_for := language.asked():
+        if asked_for := address.asked():
             asked, wrong = attrib_state.decoded(asked_for)
             wrong += _unknown(asked, shipped)
         st.session_state.attrib_wrong = wrong
@@ -155,7 +155,7 @@ def _unknown(state: AttributionState, shipped: dict[str, Checkpoint]) -> list[st
 def _remember() -> None:
     """The state into the address, and into the session for when the page is opened again."""
     st.session_state.attribution = attrib_controls.state()
-    language.publish(st.session_state.attribution.encoded())
+    address.publish(st.session_state.attribution.encoded())
 
 
 if __name__ == "__main__":

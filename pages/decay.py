@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import streamlit as st
 
 from pages._kit import (
+    address,
     lab,
-    language,
     offered,
     portray,
     portray_asked,
@@ -55,9 +55,9 @@ def main() -> None:
     for sentence in damaged:
         st.error(sentence)
     if "decay_source" not in st.session_state:  # a first visit, or back from another page
-        st.session_state.decay_address = address = language.asked()
+        st.session_state.decay_address = asked = address.asked()
         kept = st.session_state.get("decay", DecayState())
-        portray_controls.seed(portray_state.decoded(address)[0] if address else kept)
+        portray_controls.seed(portray_state.decoded(asked)[0] if asked else kept)
     portray_controls.keep()
     for sentence in portray_asked.in_vain(st.session_state.decay_address, shipped):
         st.warning(sentence)
@@ -192,7 +192,7 @@ def _numbers(sitters: Sequence[Sitter]) -> None:
 def _remember() -> None:
     """The state into the address, and into the session for when the page is opened again."""
     st.session_state.decay = portray_controls.state()
-    language.publish(st.session_state.decay.encoded())
+    address.publish(st.session_state.decay.encoded())
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages._kit import atlas, atlas_controls, atlas_state, atlas_views, language, terms
+from pages._kit import address, atlas, atlas_controls, atlas_state, atlas_views, terms
 from pages._kit.atlas_state import AtlasState
 from pages._kit.page import Page
 from viz_core.errors import AtlasError
@@ -28,7 +28,7 @@ def main() -> None:
     )
     if "atlas_count" not in st.session_state:  # a first visit, or back from another page
         asked, wrong = st.session_state.get("atlas", AtlasState()), []
-        if asked_for := language.asked():
+        if asked_for := address.asked():
             asked, wrong = atlas_state.decoded(asked_for)
         st.session_state.atlas_wrong = wrong
         atlas_controls.seed(asked)
@@ -51,7 +51,7 @@ def main() -> None:
     atlas_controls.cut()
     state = atlas_controls.state()
     st.session_state.atlas = state
-    language.publish(state.encoded())
+    address.publish(state.encoded())
     sides = []
     for side, column in zip(state.sides, columns, strict=True):
         with column:

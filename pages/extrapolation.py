@@ -8,6 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from pages._kit import (
+    address,
     decoding,
     draw,
     export,
@@ -18,7 +19,6 @@ from pages._kit import (
     lab_live,
     lab_state,
     lab_tables,
-    language,
     offered,
     tables,
     terms,
@@ -57,9 +57,9 @@ def main() -> None:
         st.error(str(error))
     known = sorted(set(table.text)) if len(table) else []
     if "lab_protocol" not in st.session_state:  # a first visit, or back from another page
-        st.session_state.lab_address = address = language.asked()
+        st.session_state.lab_address = asked = address.asked()
         kept = st.session_state.get("lab", LabState())
-        lab_controls.seed(lab_state.decoded(address)[0] if address else kept)
+        lab_controls.seed(lab_state.decoded(asked)[0] if asked else kept)
     lab_controls.keep()
     names = {"text": known, "report": list(reports()), "live": list(shipped)}
     for sentence in _wrong(st.session_state.lab_address, names):
@@ -111,7 +111,7 @@ def _about(shipped: dict[str, Checkpoint]) -> str:
 def _remember() -> None:
     """The state into the address, and into the session for when the page is opened again."""
     st.session_state.lab = lab_controls.state()
-    language.publish(st.session_state.lab.encoded())
+    address.publish(st.session_state.lab.encoded())
 
 
 def by_length(table: pd.DataFrame) -> None:

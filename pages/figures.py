@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages._kit import (
-    language,
+    address,
     offered,
     tray_leave,
     tray_list,
@@ -74,7 +74,7 @@ def main() -> None:
     else:
         _empty()
         tray_ready.show(shipped)
-    language.publish(tray_state.tray().to_query())
+    address.publish(tray_state.tray().to_query())
 
 
 def _opened() -> str:
@@ -82,7 +82,7 @@ def _opened() -> str:
     if "pins" not in st.query_params:
         return ""
     try:
-        tray_state.put(Tray.from_query(language.asked()))
+        tray_state.put(Tray.from_query(address.asked()))
     except AtlasError as error:
         return str(error)
     return ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages._kit import (
-    language,
+    address,
     sweeps_found,
     sweeps_how,
     sweeps_shipped,
@@ -30,7 +30,7 @@ def main() -> None:
     known = sweeps_found.known()
     if "sweeps_sweep" not in st.session_state:  # a first visit, or back from another page
         asked, wrong = st.session_state.get("sweeps", SweepsState()), list[str]()
-        if asked_for := language.asked():
+        if asked_for := address.asked():
             asked, wrong = sweeps_state.decoded(asked_for, list(known))
         st.session_state.sweeps_wrong = wrong
         st.session_state.sweeps_sweep = asked.sweep or _first()
@@ -78,7 +78,7 @@ def _remember() -> None:
     s = st.session_state
     parts = {name: s.get(f"sweeps_{name}") or "" for name in ("sweep", "text", "length")}
     s.sweeps = SweepsState(**parts)
-    language.publish(s.sweeps.encoded())
+    address.publish(s.sweeps.encoded())
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 
 import streamlit as st
 
-from pages._kit import export_control, language, tray_state
+from pages._kit import address, export_control, language, tray_state
 from viz_core.export import Export, data
 from viz_core.export.provenance import Facts, Provenance, Source, digest
 from viz_core.export.target import Target
@@ -145,4 +145,4 @@ def _pin(shown: Shown, key: str) -> None:
 
 def _address() -> dict[str, str]:
     """What an OfPage remembers, without a text of the visitor's own."""
-    return {n: v for n, v in language.asked().items() if n != "paste"}
+    return {n: v for n, v in address.asked().items() if n != "paste"}

@@ -5,10 +5,9 @@ from __future__ import annotations
 import streamlit as st
 
 from pages._kit import draw
-from pages._kit.address import LANGUAGE, asked, publish
+from pages._kit.address import LANGUAGE
 from viz_core import words
 
-__all__ = ["asked", "choose", "publish", "recall"]
 TAGS = {"zh": "zh-Hans"}  # as documents name them, where ours says too little
 
 _document = draw.component("document")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import streamlit as st
 
-from pages._kit import language
+from pages._kit import address
 from viz_core.plates.tray import MOST, Pin, Tray
 
 
@@ -51,7 +51,7 @@ def toggle(pin: Pin, page: str = "") -> None:
         return
     put(replace(now, pins=(*now.pins, pin)))
     if page:
-        here = Origin(page, tuple(language.asked().items()))
+        here = Origin(page, tuple(address.asked().items()))
         kept: dict[str, Origin] = st.session_state.get("tray_origins", {})
         st.session_state.tray_origins = {**kept, pin.word(): here}
 
