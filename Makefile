@@ -22,7 +22,7 @@ help:
 	@echo "make app          install what is missing and open the app"
 	@echo "make test         lint, then every test, browser tests included"
 	@echo "make lint         ruff, mypy, and who may import whom"
-	@echo "make words        gather the words of the interface for translators, into viz_core/words"
+	@echo "make words        gather the words of the interface for translators, into viz_core/words/zh.po"
 	@echo "make corpus       the training text, into corpus/"
 	@echo "make checkpoints  train the shipped checkpoints that are missing ($(ENCODINGS))"
 	@echo "make results      the shipped tables of losses and more, from the checkpoints (an hour)"
@@ -56,13 +56,14 @@ lint: $(DEV)
 	$(PY) -m mypy
 	.venv/bin/lint-imports --no-logo
 
-# What say() and mark() hold, into the list of all words and into each language's file.
+# What say() and mark() hold, into each language's file, sorted by the English: a move of code or a
+# change of another's sentence leaves the rest of the file as it is.
 BABEL := .venv/bin/pybabel -q
 words: $(DEV)
-	$(BABEL) extract --keyword say --keyword mark --no-default-keywords --ignore-dirs ".*" --add-location file --omit-header \
-	    --sort-by-file --output viz_core/words/words.pot pages viz_core
-	$(BABEL) update --input viz_core/words/words.pot --output-file viz_core/words/zh.po --locale zh \
-	    --no-fuzzy-matching --ignore-obsolete --omit-header
+	$(BABEL) extract --keyword say --keyword mark --no-default-keywords --ignore-dirs ".*" --no-location --omit-header \
+	    --sort-output --output .venv/words.pot pages viz_core
+	$(BABEL) update --input .venv/words.pot --output-file viz_core/words/zh.po --locale zh \
+	    --no-fuzzy-matching --ignore-obsolete --omit-header --no-wrap
 
 corpus: $(APP)
 	$(PY) -m viz_core corpus

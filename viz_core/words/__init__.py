@@ -2,7 +2,7 @@
 
 English stands in the code, where its meaning is plain; every other language is one file beside this
 one, a PO file as translators' tools read it. `make words` gathers what the code says into
-words.pot, the list of all of it, and into those files.
+those files, sorted by the English and without places in the code: moving code changes nothing here.
 """
 
 from __future__ import annotations
