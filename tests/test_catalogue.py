@@ -158,6 +158,31 @@ def test_without_its_tokenizer_a_checkpoint_takes_token_numbers(
         texts.tokens(texts.PROSE, 5, pieces)
 
 
+def test_a_file_of_lightning_and_what_a_refusal_calls_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its own name is shown, not that of the file which is made of it, nor that of a folder."""
+    monkeypatch.setenv("ATLAS_STORE", str(tmp_path / "store"))
+    weights = {f"net.{n}_proj.weight": torch.eye(8) for n in ("q", "k", "v", "out")}
+    path = tmp_path / "epoch=3-step=100.ckpt"
+    torch.save({"state_dict": weights, "epoch": 3, "callbacks": {}}, path)
+    assert catalogue.find(str(path)).description.format == "state-dict"
+    unknown = {
+        "nothing of attention": {"a.weight": torch.eye(3)},
+        "no queries": {n: weights[n] for n in [*weights][1:]},
+        "a stray": {**weights, "patch.proj.weight": torch.ones(2, 3, 4, 4)},
+    }
+    for name, state in unknown.items():
+        torch.save(state, tmp_path / f"{name}.ckpt")
+        with pytest.raises(DamagedCheckpoint) as caught:
+            catalogue.find(f"{tmp_path}/{name}.ckpt")
+        assert f"{name}.ckpt" in str(caught.value)
+        assert ".safetensors" not in str(caught.value).replace("config.json and .safetensors", "")
+    path.rename(tmp_path / "other.ending")
+    with pytest.raises(AtlasError, match="its name ends otherwise"):
+        catalogue.find(f"{tmp_path}/other.ending")
+
+
 def test_a_file_of_another_kind_is_checked_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

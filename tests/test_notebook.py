@@ -168,6 +168,9 @@ def test_a_text_of_one_s_own_may_be_short_and_says_so(alibi: notebook.Opened) ->
     (short,) = viz_core.read_text(alibi, own="Not many words here.")
     assert 0 < len(short.ids) < 256 and "fewer than 256" in short.note
     assert viz_core.trace_text(alibi, [short]).length == len(short.ids)
+    for wrong in ("a string", ["strings"], []):
+        with pytest.raises(UsageError, match="read_text"):
+            viz_core.trace_text(alibi, wrong)
 
 
 def test_a_figure_shows_itself(traced: notebook.Traced) -> None:

@@ -19,12 +19,13 @@ from viz_core import encodings, journal, readers
 from viz_core.errors import AtlasError, DamagedCheckpoint, UnknownName
 from viz_core.readers import intake, native
 from viz_core.readers.description import Description
+from viz_core.readers.intake.names import WEIGHTS
 from viz_core.subject import Sizes, Subject
 from viz_core.words import mark, say
 
 SHIPPED = Path(__file__).parents[1] / "checkpoints"
 TOKENIZER = SHIPPED / "tokenizer.json"
-_SUFFIXES = (".safetensors", ".gguf", ".pt", ".pth", ".bin", ".zip")
+_SUFFIXES = (*WEIGHTS, ".zip")
 
 
 @dataclass(frozen=True)
@@ -168,7 +169,7 @@ def find(name: str, folder: Path = SHIPPED) -> Checkpoint:
     if name in known:
         return Checkpoint(name, readers.describe(known[name]))
     where, _, asked = name.partition("?")
-    if not (Path(where).suffix in _SUFFIXES or "/" in where or _is_folder(where)):
+    if not (Path(where).suffix in _SUFFIXES or "/" in where or _is_there(where)):
         raise UnknownName(mark("a checkpoint"), name, [*known, say("the path of a checkpoint")])
     answers = dict(parse_qsl(asked, keep_blank_values=True))
     path = Path(where)
@@ -185,6 +186,15 @@ def _marks(path: Path) -> list[tuple[str, int, int]]:
         marks = [(str(f.resolve()), f.stat().st_mtime_ns, f.stat().st_size) for f in files]
     except (OSError, ValueError):  # no such file, a name too long to be one, or a zero in it
         marks = []
+    if marks and path.is_file() and path.suffix not in _SUFFIXES:
+        raise AtlasError(
+            say(
+                "Expected a checkpoint file at {path}; its name ends otherwise, so end it as what "
+                "it holds: {endings}.",
+                path=path,
+                endings=", ".join(_SUFFIXES),
+            )
+        )
     if not any(Path(name).suffix in _SUFFIXES for name, _, _ in marks):
         raise AtlasError(say("Expected a checkpoint file at {path}; there is none.", path=path))
     return marks
@@ -202,9 +212,9 @@ def _admitted(path: Path, marks: list[tuple[str, int, int]]) -> Path:
     return found.folder
 
 
-def _is_folder(name: str) -> bool:
+def _is_there(name: str) -> bool:
     try:
-        return name != "" and Path(name).is_dir()
+        return name != "" and Path(name).exists()
     except OSError:  # a name too long to be one
         return False
 

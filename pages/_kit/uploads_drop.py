@@ -19,9 +19,10 @@ from viz_core.errors import AtlasError
 from viz_core.readers.huggingface import hub
 from viz_core.readers.intake import Limits, Upload
 from viz_core.readers.intake import folders as server
+from viz_core.readers.intake.names import WEIGHTS
 from viz_core.words import mark, say
 
-TYPES = [".safetensors", ".pt", ".pth", ".bin", ".gguf", ".zip", ".json", ".txt", ".model"]
+TYPES = [*WEIGHTS, ".zip", ".json", ".txt", ".model"]
 HOW = {False: mark("Files"), True: mark("A whole folder")}
 
 
@@ -43,9 +44,9 @@ def show() -> None:
     )
     files = st.file_uploader(
         say(
-            "A checkpoint: this project's file; a state dict (.pt, .pth, .bin, .safetensors) with "
-            "its tokenizer.json, if you like; a Hugging Face folder, as its files or as one .zip; "
-            "a GGUF"
+            "A checkpoint: this project's file; a state dict (.pt, .pth, .ckpt, .bin, "
+            ".safetensors) with its tokenizer.json, if you like; a Hugging Face folder, as its "
+            "files or as one .zip; a GGUF"
         ),
         type=TYPES,
         accept_multiple_files="directory" if directory else True,

@@ -21,6 +21,7 @@ from viz_core.encodings import Value
 from viz_core.errors import AtlasError
 from viz_core.readers.description import Description
 from viz_core.readers.intake import Admitted, Upload, admitted
+from viz_core.readers.intake.names import WEIGHTS
 from viz_core.words import language, say, speaking
 
 LONGEST = 24  # characters of a file's name in an id
@@ -28,7 +29,7 @@ DIGITS = 6  # of the hash
 # Names that say nothing: the family does.
 _PLAIN = re.compile(r"|model|pytorch-model|ckpt|checkpoint|weights|final|best|last|files?|archive")
 _SHARD = re.compile(r"-\d{5}-of-\d{5}$")
-_WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".gguf", ".zip")  # what is taken first, first
+_WEIGHTS = (*WEIGHTS, ".zip")  # what is taken first, first
 
 Answers = tuple[tuple[str, Value], ...]
 

@@ -59,8 +59,8 @@ def take(files: Sequence[File], place: DeltaGenerator) -> Upload:
     if not kept:
         raise AtlasError(
             say(
-                "Expected a checkpoint's files (.safetensors, .pt, .pth, .bin, .gguf with their "
-                "JSON, or a .zip of them); got {names}, so choose others.",
+                "Expected a checkpoint's files (.safetensors, .pt, .pth, .ckpt, .bin, .gguf with "
+                "their JSON, or a .zip of them); got {names}, so choose others.",
                 names=listed(chosen.left_out, 3),
             )
         )

@@ -53,9 +53,18 @@ def trace_text(opened: Opened, text: Passage | Sequence[Passage]) -> Traced:
     """One pass of `text` through `opened`; of several passages, the first.
 
     Time grows with the square of the length and memory with the length. Raises LengthError where
-    the encoding has no values that far, or memory doesn't hold it.
+    the encoding has no values that far, or memory doesn't hold it; UsageError for what is no
+    passage, such as a string.
     """
-    one = text if isinstance(text, Passage) else text[0]
+    one = text if isinstance(text, Passage) else next(iter(text), None)
+    if not isinstance(one, Passage):
+        raise UsageError(
+            say(
+                "Expected a passage of tokens; got {kind}, so make one of your text first, with "
+                "read_text.",
+                kind=type(text).__name__,
+            )
+        )
     return Traced(opened, one, trace(opened.at(len(one.ids)), one.ids))
 
 

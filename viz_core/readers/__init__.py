@@ -19,6 +19,7 @@ from tokenizers import Tokenizer
 
 from viz_core.errors import AtlasError, DamagedCheckpoint
 from viz_core.readers.description import Description, Finding
+from viz_core.readers.intake import called
 from viz_core.readers.native import sha256 as of_file
 from viz_core.subject import Subject
 from viz_core.words import say
@@ -47,7 +48,7 @@ def describe(path: Path, answers: Mapping[str, object] | None = None) -> Descrip
         say(
             "Expected a checkpoint in {file}; it is neither of this project's format, nor a state "
             "dict of a known layout, nor a Hugging Face folder (config.json and .safetensors).",
-            file=path.name,
+            file=called(path),
         )
     )
 

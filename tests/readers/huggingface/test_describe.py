@@ -152,6 +152,36 @@ def test_weights_without_a_place_are_said(tmp_path: Path) -> None:
     assert said["heads"].words.endswith("left out: 1.")
 
 
+def test_the_head_of_a_reward_model_is_one_for_another_task(tmp_path: Path) -> None:
+    save(tmp_path, "llama")
+    file = tmp_path / "model.safetensors"
+    save_file({**load_file(file), "v_head.summary.weight": torch.zeros(1, 32)}, file)
+    said = lines(described(tmp_path).findings)
+    assert said["heads"].words.endswith("left out: 1.")
+    assert "differs" not in {f.verdict for f in said.values()}
+
+
+@pytest.mark.parametrize("around", ["_orig_mod.", "module.", "module._orig_mod."])
+@pytest.mark.parametrize("shards", [False, True])
+def test_what_training_puts_around_names_is_taken_off(
+    tmp_path: Path, around: str, shards: bool
+) -> None:
+    """In one file and in several, whose index has those names too."""
+    saved, tokens = save(tmp_path, "llama"), ids(48)
+    if shards:
+        (tmp_path / "model.safetensors").unlink()
+        saved.model.save_pretrained(tmp_path, max_shard_size="20KB")
+    for file in tmp_path.glob("*.safetensors"):
+        save_file({around + n: t for n, t in load_file(file).items()}, file)
+    for index in tmp_path.glob("*.index.json"):
+        named = json.loads(index.read_text())
+        named["weight_map"] = {around + n: f for n, f in named["weight_map"].items()}
+        index.write_text(json.dumps(named))
+    subject = read(tmp_path)
+    check(subject, trace(subject, tokens.tolist()), eager(saved, tokens).attentions)
+    assert not [f for f in described(tmp_path).findings if f.verdict == "differs"]
+
+
 LAYOUTS: dict[str, tuple[str, dict[str, Any]]] = {
     "without the prefix": ("gpt2", {"prefix": "transformer."}),
     "from TensorFlow": ("bert", {"change": {"LayerNorm.weight": "LayerNorm.gamma",

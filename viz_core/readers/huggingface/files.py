@@ -16,7 +16,9 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from viz_core.errors import DamagedCheckpoint
+from viz_core.readers.intake import called
 from viz_core.readers.intake.words import shown
+from viz_core.readers.wrappers import unwrapped
 from viz_core.words import say
 
 CONFIG_BYTES = 1 << 20  # real ones have a few kilobytes
@@ -26,11 +28,15 @@ _STEMS = ("model", "pytorch_model", "")  # converted from a .bin, weights keep i
 
 @dataclass(frozen=True)
 class Tensors:
-    """What the safetensors files of a folder hold: name to shape, to number type, and to file."""
+    """What the safetensors files of a folder hold: name to shape, to number type, and to file.
+
+    `stored` has the files' own names where training wrapped them.
+    """
 
     shapes: dict[str, tuple[int, ...]]
     types: dict[str, str]
     files: dict[str, Path]
+    stored: dict[str, str]
 
     def check(self, names: Iterable[str]) -> None:
         """Raises DamagedCheckpoint where one of the tensors `names` isn't of floating point."""
@@ -57,7 +63,7 @@ class Tensors:
                 with safe_open(file, framework="pt") as opened:
                     for name, new in names.items():
                         if self.files[name] == file:
-                            found[new] = opened.get_tensor(name)
+                            found[new] = opened.get_tensor(self.stored[name])
             except (SafetensorError, OSError) as error:
                 raise _unreadable(file, error) from None
         return found
@@ -86,7 +92,7 @@ def parse(file: Path) -> dict[str, Any]:
                 "Expected a JSON object of at most {most} MB in {file}; it is something else, so "
                 "download it again.",
                 most=CONFIG_BYTES >> 20,
-                file=file.name,
+                file=called(file),
             )
         )
     return found
@@ -109,12 +115,18 @@ def tensors(folder: Path) -> Tensors:
                         "Expected each tensor once; {name} is in {one} and in {file}, so keep the "
                         "files of one checkpoint alone.",
                         name=shown(name),
-                        one=files[name].name,
-                        file=file.name,
+                        one=called(files[name]),
+                        file=called(file),
                     )
                 )
             shapes[name], types[name], files[name] = shape, kind, file
-    return Tensors(shapes, types, files)
+    stored = unwrapped(shapes, called(folder))
+    return Tensors(
+        {name: shapes[kept] for name, kept in stored.items()},
+        {name: types[kept] for name, kept in stored.items()},
+        {name: files[kept] for name, kept in stored.items()},
+        stored,
+    )
 
 
 def finite(weights: Mapping[str, Tensor], path: Path) -> None:
@@ -125,7 +137,7 @@ def finite(weights: Mapping[str, Tensor], path: Path) -> None:
                 say(
                     "Expected finite weights in {file}; {name} has NaN or infinite ones, so train "
                     "or convert it again.",
-                    file=path.name,
+                    file=called(path),
                     name=shown(name),
                 )
             )
@@ -143,7 +155,7 @@ def _shards(folder: Path) -> list[Path]:
             say(
                 "Expected safetensors weights beside config.json in {folder}; there are none, so "
                 "add model.safetensors.",
-                folder=folder.name,
+                folder=called(folder),
             )
         )
     for index in folder.glob("*.safetensors.index.json"):
@@ -176,7 +188,7 @@ def _unreadable(file: Path, error: Exception) -> DamagedCheckpoint:
         say(
             "Expected safetensors weights in {file}; they can't be read ({error}), so download the "
             "file again.",
-            file=file.name,
+            file=called(file),
             error=error,
         )
     )

@@ -18,7 +18,7 @@ _STALE = re.compile(
 # Heads for other tasks than predicting the next token, and what stands before them.
 _HEADS = re.compile(
     r"(^|\.)(cls|score|classifier|pooler|qa_outputs|lm_head|embed_out|predictions|vocab_\w+"
-    r"|discriminator_predictions|generator_\w+|sop_classifier|head|decoder\.(bias|weight))(\.|$)"
+    r"|discriminator_predictions|generator_\w+|sop_classifier|head|v_head|decoder\.(bias|weight))(\.|$)"
 )
 _BUFFERS = 1 << 30  # bytes of tables that a model computes for itself
 

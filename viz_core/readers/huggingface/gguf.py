@@ -21,6 +21,7 @@ from viz_core.readers.huggingface.files import finite
 from viz_core.readers.huggingface.fitting import Fit, fit
 from viz_core.readers.huggingface.foreign import Foreign
 from viz_core.readers.huggingface.loading import assemble, empty
+from viz_core.readers.intake import called
 from viz_core.words import mark, say
 
 ARCHITECTURES = ("llama",)
@@ -109,7 +110,7 @@ def _wrong(path: Path, error: Exception) -> DamagedCheckpoint:
     return DamagedCheckpoint(
         say(
             "Expected a GGUF checkpoint in {file}; it can't be read ({why}), so download it again.",
-            file=path.name,
+            file=called(path),
             why=why,
         )
     )

@@ -26,6 +26,7 @@ from viz_core.readers.huggingface.fitting import Fit, fit
 from viz_core.readers.huggingface.foreign import Decoder, Foreign
 from viz_core.readers.huggingface.positions import encodings
 from viz_core.readers.huggingface.tables import unbound
+from viz_core.readers.intake import called
 from viz_core.words import mark, say
 
 STACK = Parameter(
@@ -96,7 +97,7 @@ def load(description: Description, device: torch.device) -> Foreign:
     said = files.config(description.path)
     if said is None:
         raise AtlasError(
-            say("Expected config.json in {name}; it is gone.", name=description.path.name)
+            say("Expected config.json in {name}; it is gone.", name=called(description.path))
         )
     opened = _open(description.path, said, description.answers)
     weights = opened.tensors.read(opened.fitted.names)

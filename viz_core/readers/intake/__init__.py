@@ -5,7 +5,7 @@
 pickles are opened by a child process alone.
 """
 
-from viz_core.readers.intake.admission import Admitted, admit, admitted
+from viz_core.readers.intake.admission import Admitted, admit, admitted, called
 from viz_core.readers.intake.choosing import Kind
 from viz_core.readers.intake.incoming import Incoming
 from viz_core.readers.intake.limits import Limits
@@ -24,5 +24,6 @@ __all__ = [
     "admit",
     "admitted",
     "beside",
+    "called",
     "choose",
 ]

@@ -94,7 +94,7 @@ def admit(
             offered = {path.name: path for path in unpacked.iterdir()}
         made.take(offered, left_out)
         shutil.rmtree(partial / "unpacked", ignore_errors=True)
-        made.record()
+        made.record(_given(source))
         partial.rename(into)
     except OSError as error:
         if (theirs := admitted(into)) is not None:
@@ -127,6 +127,18 @@ def admitted(into: Path) -> Admitted | None:
     return None
 
 
+def called(path: Path) -> str:
+    """What the person who gave the checkpoint at `path`, or its folder, calls it.
+
+    What was admitted lies in a folder named by a hash, and a converted pickle is a file of ours.
+    """
+    folder = path if path.is_dir() else path.parent
+    with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
+        names = json.loads((folder / _RECORD).read_text())["called"]
+        return str(names["" if path == folder else path.name])
+    return path.name
+
+
 def _offered(source: Path | Sequence[Path], limits: Limits) -> tuple[dict[str, Path], list[str]]:
     """({name: file}, names that are left out)."""
     if isinstance(source, Path):
@@ -152,6 +164,14 @@ def _offered(source: Path | Sequence[Path], limits: Limits) -> tuple[dict[str, P
     return offered, left_out
 
 
+def _given(source: Path | Sequence[Path]) -> str:
+    """What a person calls `source`: a file or folder, or the weights (or archive) of an upload."""
+    if isinstance(source, Path):
+        return source.name
+    weights = [path.name for path in source if path.name.endswith((*names.WEIGHTS, ".zip"))]
+    return (weights or [path.name for path in source] or [""])[0]
+
+
 class _Admission:
     """One checkpoint on its way into `folder`."""
 
@@ -160,6 +180,7 @@ class _Admission:
         self.kind: Kind = "safetensors"
         self.weights: list[str] = []
         self.left: list[Note] = []
+        self.called: dict[str, str] = {}
 
     def take(self, offered: dict[str, Path], left_out: list[str]) -> None:
         """Chooses the weights among the `offered` files, and takes them and their documents."""
@@ -181,16 +202,18 @@ class _Admission:
         if left_out:
             self.left.append(note("unneeded", left_out))
 
-    def record(self) -> None:
+    def record(self, given: str) -> None:
         left = [(one.kind, one.names, one.count, one.file) for one in self.left]
-        said = {"kind": self.kind, "weights": self.weights, "left": left}
+        called = {**self.called, "": given}
+        said = {"kind": self.kind, "weights": self.weights, "left": left, "called": called}
         (self.folder / _RECORD).write_text(json.dumps(said))
 
     def _weigh(self, name: str, path: Path, progress: Progress) -> None:
         """One file of weights into the folder, checked: a link, or converted."""
         if name.endswith(names.PICKLES):
-            stem = Path(name).stem.replace("pytorch_model", "model")
+            stem, came = Path(name).stem.replace("pytorch_model", "model"), name
             name = f"{stem if self.kind == 'huggingface' else 'model'}.safetensors"
+            self.called[name] = came
             pickles.convert(path, self.folder / name, self.limits)
             if others := pickles.left_out(self.folder / name, self.limits):
                 self.left.append(note("weightless", others))

@@ -53,8 +53,8 @@ class Incoming:
         if not names.uploadable(name):
             raise AtlasError(
                 say(
-                    "Expected a checkpoint's file (.safetensors, .pt, .pth, .bin, .gguf, its JSON "
-                    "files, or a .zip of them); got {name}, so leave it out.",
+                    "Expected a checkpoint's file (.safetensors, .pt, .pth, .ckpt, .bin, .gguf, "
+                    "its JSON files, or a .zip of them); got {name}, so leave it out.",
                     name=shown(name),
                 )
             )

@@ -13,8 +13,8 @@ from viz_core.errors import DamagedCheckpoint
 from viz_core.readers.intake.words import listed, shown
 from viz_core.words import say
 
-WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".gguf")
-PICKLES = (".bin", ".pt", ".pth")
+PICKLES = (".bin", ".pt", ".pth", ".ckpt")  # the last is Lightning's
+WEIGHTS = (".safetensors", *PICKLES, ".gguf")
 _DOCUMENTS = re.compile(
     r"(config|generation_config|vocab|special_tokens_map|added_tokens)\.json"
     r"|tokenizer[\w-]{0,40}\.json|tokenizer\.model|vocab\.txt|merges\.txt",

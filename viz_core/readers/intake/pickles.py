@@ -1,4 +1,4 @@
-"""A .pt, .pth or .bin made a safetensors file, without unpickling anything in this process.
+"""A .pt, .pth, .ckpt or .bin made a safetensors file, without unpickling anything in this process.
 
 Its zip directory is checked here; a child process opens it (`unpickling`); what that leaves is a
 file that is checked as one from a stranger. All else it says is a word and a name.
@@ -39,8 +39,8 @@ def convert(path: Path, out: Path, limits: Limits) -> None:
     """Makes the safetensors file `out` of the pickle `path`; `beside` reads what else it held.
 
     Taken is a dictionary of tensors, as it is or under "model", "state_dict", "model_state_dict" or
-    "module"; "_orig_mod." and a "module." before every name are taken off. The numbers are finite,
-    or a mask's (see `finite`). Takes the seconds that PyTorch needs to start, and more.
+    "module". The numbers are finite, or a mask's (see `finite`). Takes the seconds that PyTorch
+    needs to start, and more.
 
     Raises DamagedCheckpoint for anything else and for more than `limits`; AtlasError where this
     system can't limit a process or the disk is full. Then there is no `out`.

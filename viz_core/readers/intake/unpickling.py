@@ -60,7 +60,7 @@ def convert(source: Path, made: Path, request: Mapping[str, int]) -> None:
     _check(weights, storages, source.stat().st_size, request["bytes"])
     beside, left_out = _plain_values(rest)
     words = {"config": json.dumps(beside), "left_out": json.dumps(left_out), "format": "pt"}
-    _write(_renamed(weights), words, made)
+    _write(weights, words, made)
 
 
 def _load(source: Path, zipped: bool) -> tuple[Any, dict[int, tuple[Any, int]]]:
@@ -98,6 +98,8 @@ def _parted(found: Any) -> tuple[dict[str, Tensor], dict[Any, Any]]:
     weights = {k: _bare(v) for k, v in dict.items(found) if isinstance(v, Tensor)}
     for name in weights:
         if type(name) is not str or not name or len(name) > 500 or not name.isprintable():
+            raise Refused("name", name)
+        if name == "__metadata__":  # safetensors' own, of what isn't a tensor
             raise Refused("name", name)
     return weights, rest | {k: v for k, v in dict.items(found) if not isinstance(v, Tensor)}
 
@@ -139,16 +141,6 @@ def _check(
         raise Refused("overlap")
     if written > most:
         raise Refused("bytes")
-
-
-def _renamed(weights: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Without what torch.compile and parallel training put before names."""
-    found = {name.replace("_orig_mod.", ""): tensor for name, tensor in weights.items()}
-    if all(name.startswith("module.") for name in found):
-        found = {name.removeprefix("module."): tensor for name, tensor in found.items()}
-    if len(found) < len(weights) or "" in found or "__metadata__" in found:
-        raise Refused("name", "module. or _orig_mod.")
-    return found
 
 
 def _plain_values(rest: dict[Any, Any]) -> tuple[dict[str, Any], list[str]]:

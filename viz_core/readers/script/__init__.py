@@ -13,6 +13,7 @@ import torch
 
 from viz_core.errors import DamagedCheckpoint
 from viz_core.readers.description import Description, Finding
+from viz_core.readers.intake import called
 from viz_core.readers.script import audit as _audit
 from viz_core.readers.script import given, ours, weights
 from viz_core.readers.script.stack import Stack
@@ -58,7 +59,7 @@ def _again(description: Description) -> Survey:
             say(
                 "Expected the state dict that was described at {name}; it is another file now, so "
                 "open it again.",
-                name=description.path.name,
+                name=called(description.path),
             )
         )
     return found

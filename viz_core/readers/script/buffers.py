@@ -76,7 +76,7 @@ def _sorted(sheet: Sheet, layout: Layout) -> Kinds:
                     "Expected plain numbers in {name} of {file}; it is of type {kept} and shape "
                     "{shape}, so save the model again.",
                     name=listed([entry.name]),
-                    file=sheet.path.name,
+                    file=sheet.called,
                     kept=kept,
                     shape=list(entry.shape),
                 )
@@ -88,7 +88,7 @@ def _sorted(sheet: Sheet, layout: Layout) -> Kinds:
                     "Expected one of {names} in {file}; found both, so which one acts can't be "
                     "known.",
                     names=listed([held[layer].name, entry.name]),
-                    file=sheet.path.name,
+                    file=sheet.called,
                 )
             )
     spoken = [group & {*kinds} for group in _ONE if group & {*kinds}]
@@ -98,7 +98,7 @@ def _sorted(sheet: Sheet, layout: Layout) -> Kinds:
             say(
                 "Expected one position encoding in {file}; found {names}, so which one acts, and "
                 "where, can't be known.",
-                file=sheet.path.name,
+                file=sheet.called,
                 names=listed(both),
             )
         )
@@ -110,7 +110,7 @@ def _sorted(sheet: Sheet, layout: Layout) -> Kinds:
                     "Expected {name} in every layer of {file}, or once for all; it is in {n} of "
                     "{layers}, so save the model again.",
                     name=listed([next(iter(held.values())).name], 1),
-                    file=sheet.path.name,
+                    file=sheet.called,
                     n=len(held),
                     layers=len(every),
                 )

@@ -64,7 +64,7 @@ def tensors(sheet: Sheet, found: Mapping[int | None, Entry]) -> dict[int | None,
                     "Expected finite numbers in {name} of {file}; some are NaN or infinite, so "
                     "save the model again.",
                     name=listed([entry.name]),
-                    file=sheet.path.name,
+                    file=sheet.called,
                 )
             )
     return read

@@ -17,7 +17,7 @@ def check(sheet: Sheet, layout: Layout) -> None:
     All layers then have the same parts in the same sizes, so a model of these sizes takes as much
     memory as the file says, and no more.
     """
-    file, first = sheet.path.name, layout.layers[0]
+    file, first = sheet.called, layout.layers[0]
     every = [(n, roles) for n, roles in [*enumerate(layout.layers), (None, layout.top)]]
     names = [name for _, roles in every for found in roles.values() for name in found]
     if wrong := [n for n in names if sheet.types[n] not in FLOATS]:

@@ -104,7 +104,7 @@ class Inquiry:
         if self.answers:
             return UsageError(words)
         return DamagedCheckpoint(
-            say("{file} contradicts itself: {words}", file=self._sheet.path.name, words=words)
+            say("{file} contradicts itself: {words}", file=self._sheet.called, words=words)
         )
 
     def close(self) -> None:
@@ -125,7 +125,7 @@ class Inquiry:
             raise DamagedCheckpoint(
                 say(
                     "The config in {file} can't be followed: {why}",
-                    file=self._sheet.path.name,
+                    file=self._sheet.called,
                     why=str(error)[:300],
                 )
             ) from None

@@ -79,7 +79,7 @@ def recognise(sheet: Sheet) -> Layout | None:
     Raises DamagedCheckpoint, naming what was found and what is missing, for one that is
     recognised in part.
     """
-    file, found = sheet.path.name, entries(sheet.shapes)
+    file, found = sheet.called, entries(sheet.shapes)
     anchors = [e for e in found if _is(e, "q") or _is(e, "qkv")]
     if not anchors:
         if {r for r in "kv" for e in found if _is(e, r)} != {"k", "v"}:

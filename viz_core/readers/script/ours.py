@@ -39,7 +39,7 @@ def transformer(found: Survey) -> Transformer | None:
         raise DamagedCheckpoint(
             say(
                 "Expected finite weights in {file}; some are NaN or infinite, so train it again.",
-                file=found.sheet.path.name,
+                file=found.sheet.called,
             )
         )
     model = Transformer(config)

@@ -51,7 +51,7 @@ def of_layer(
             outside += module.entries
     for entry in loose:
         (buffers if is_buffer(entry) else outside).append(entry)
-    parts = _attention(file, projections)
+    parts = _attention(file, projections, held)
     parts |= {role: [m] for role, m in _mlp(file, linear).items()}
     parts |= {role: [m] for role, m in _norms(file, norms, bool(linear)).items()}
     return _roles(parts), buffers, outside
@@ -116,15 +116,18 @@ def _projection(module: Module, root: Path) -> str | None:
     return next((r for r, known in names.ATTENTION.items() if path[-1] in known), None)
 
 
-def _attention(file: str, found: dict[str, list[Module]]) -> dict[str, list[Module]]:
-    """`found`, if it is what attention needs, and each once (or once for each head)."""
+def _attention(
+    file: str, found: dict[str, list[Module]], layer: Sequence[Module]
+) -> dict[str, list[Module]]:
+    """`found` in a `layer`, if it is what attention needs: each once, or once for each head."""
     wanted = {"qkv", "out"} if "qkv" in found else {"q", "k", "v", "out"}
     each = all(m.path[-3:-2] == (names.HEADS,) for role in "qkv" for m in found.get(role, ()))
     single = all(len(ones) == 1 for role, ones in found.items() if not each or role not in "qkv")
+    named = [m for ones in found.values() for m in ones] or layer
     if {*found} != wanted or not single or len({len(found.get(r, ())) for r in "qkv"}) > 1:
         raise unreadable(
             file,
-            [m.weight.name for ones in found.values() for m in ones],
+            [m.weight.name for m in named],
             say("one projection each of queries, keys, values and the output in every attention"),
         )
     return found

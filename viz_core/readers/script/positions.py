@@ -26,7 +26,7 @@ def from_table(sheet: Sheet, found: Mapping[int | None, Entry], width: int) -> E
             say(
                 "Expected one table of positions in {file}, outside the layers; found {names}, so "
                 "what it does can't be known.",
-                file=sheet.path.name,
+                file=sheet.called,
                 names=listed(e.name for e in found.values()),
             )
         )
@@ -38,7 +38,7 @@ def from_table(sheet: Sheet, found: Mapping[int | None, Entry], width: int) -> E
                 "Expected {name} in {file} to hold a vector of {width} channels for each position; "
                 "its shape is {shape}, so save the model again.",
                 name=name,
-                file=sheet.path.name,
+                file=sheet.called,
                 width=width,
                 shape=list(entry.shape),
             )

@@ -41,7 +41,7 @@ def from_tables(sheet: Sheet, cosines: Found, sines: Found) -> Evidence:
                 say(
                     "Expected cosines and sines [position, pair] of one shape in {file}; {name} "
                     "isn't so, or has no counterpart, so save the model again.",
-                    file=sheet.path.name,
+                    file=sheet.called,
                     name=name,
                 )
             )
@@ -62,7 +62,7 @@ def from_complex(sheet: Sheet, found: Found) -> Evidence:
                     "Expected {name} in {file} as [position, pair], complex; its shape is {shape}, "
                     "so save the model again.",
                     name=name,
-                    file=sheet.path.name,
+                    file=sheet.called,
                     shape=list(found[layer].shape),
                 )
             )
@@ -140,7 +140,7 @@ def _evidence(
                 "Expected two or more positive frequencies in {name} of {file}; it holds something "
                 "else, so save the model again.",
                 name=name,
-                file=sheet.path.name,
+                file=sheet.called,
             )
         )
     base, stretch = fit(theta)

@@ -12,6 +12,8 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from viz_core.errors import AtlasError, DamagedCheckpoint
+from viz_core.readers.intake import called
+from viz_core.readers.wrappers import unwrapped
 from viz_core.words import say
 
 Shape = tuple[int, ...]
@@ -27,24 +29,30 @@ _NESTED = (
 
 @dataclass(frozen=True)
 class Sheet:
-    """One safetensors file, by its header; tensors are read one by one, when asked for."""
+    """One safetensors file, by its header; tensors are read one by one, when asked for.
+
+    `called` is the file as the person who gave it knows it; `stored` has the file's own names where
+    training wrapped them.
+    """
 
     path: Path
     shapes: Mapping[str, Shape]
     types: Mapping[str, str]  # safetensors' names: F32, BF16, BOOL, ...
     config: Mapping[str, Any] = field(default_factory=dict)
     tokenizer: Path | None = None
+    called: str = ""
+    stored: Mapping[str, str] = field(default_factory=dict)
 
     def tensor(self, name: str) -> Tensor:
         """The whole tensor, as it is stored."""
         with safe_open(self.path, framework="pt") as file:
-            found: Tensor = file.get_tensor(name)
+            found: Tensor = file.get_tensor(self.stored.get(name, name))
         return found
 
     def part(self, name: str, *index: int | slice) -> Tensor:
         """tensor[index], of which alone the bytes are read."""
         with safe_open(self.path, framework="pt") as file:
-            found: Tensor = file.get_slice(name)[index]
+            found: Tensor = file.get_slice(self.stored.get(name, name))[index]
         return found
 
     def said(self, *keys: str) -> object | None:
@@ -81,7 +89,8 @@ def read(path: Path) -> Sheet | None:
     try:
         with safe_open(file, framework="pt") as opened:
             metadata = opened.metadata() or {}
-            slices = {name: opened.get_slice(name) for name in opened.keys()}  # noqa: SIM118
+            stored = unwrapped(opened.keys(), called(file))
+            slices = {name: opened.get_slice(kept) for name, kept in stored.items()}
             shapes = {name: tuple(s.get_shape()) for name, s in slices.items()}
             types = {name: str(s.get_dtype()) for name, s in slices.items()}
     except FileNotFoundError:
@@ -93,15 +102,15 @@ def read(path: Path) -> Sheet | None:
             say(
                 "Expected a safetensors checkpoint in {file}; it can't be read ({error}), so save "
                 "it again.",
-                file=file.name,
+                file=called(file),
                 error=error,
             )
         ) from None
     if NATIVE in metadata:
         return None
     for key in BESIDE:
-        config |= _config(metadata.get(key, "{}"), file.name)
-    return Sheet(file, shapes, types, config, tokenizer)
+        config |= _config(metadata.get(key, "{}"), called(file))
+    return Sheet(file, shapes, types, config, tokenizer, called(file), stored)
 
 
 def _config(text: str | bytes, name: str) -> dict[str, Any]:

@@ -44,7 +44,7 @@ def from_bias(sheet: Sheet, found: Found) -> Evidence:
                     "Expected {name} in {file} as [head, query, key]; its shape is {shape}, so "
                     "save slopes of the heads instead.",
                     name=listed([entry.name]),
-                    file=sheet.path.name,
+                    file=sheet.called,
                     shape=list(shape),
                 )
             )
@@ -58,7 +58,7 @@ def from_bias(sheet: Sheet, found: Found) -> Evidence:
                     "Expected {name} in {file} to be linear in the distance, as ALiBi is; it "
                     "isn't, so save slopes of the heads instead.",
                     name=listed([entry.name]),
-                    file=sheet.path.name,
+                    file=sheet.called,
                 )
             )
         given[layer] = rise.abs().flatten() / (shape[-1] - 1)
@@ -76,7 +76,7 @@ def from_buckets(sheet: Sheet, found: Found) -> Evidence:
                 "Expected tables of one shape like {name} in {file}; they differ, so save the "
                 "model again.",
                 name=name,
-                file=sheet.path.name,
+                file=sheet.called,
             )
         )
     count, heads = table.shape
@@ -118,7 +118,7 @@ def _evidence(
                 "Expected a slope other than 0 for each head in {name} of {file}; it holds "
                 "something else, so save the model again.",
                 name=name,
-                file=sheet.path.name,
+                file=sheet.called,
             )
         )
     power = min(max(exponent(first), 0.5), 32.0)

@@ -31,7 +31,7 @@ def read(sheet: Sheet, layout: Layout, plan: Plan) -> dict[str, Tensor]:
                 say(
                     "Expected finite weights in {file}; some of {name} are NaN or infinite, so "
                     "save or train the model again.",
-                    file=sheet.path.name,
+                    file=sheet.called,
                     name=listed([name]),
                 )
             )
