@@ -97,7 +97,7 @@ def answer(upload: Upload, wanted: Mapping[str, Value]) -> None:
 def place(inside: Admitted) -> Path:
     """What a reader opens: our own file as it is called, or the folder of files that belong
     together."""
-    return inside.weights[0] if inside.kind in ("native", "gguf") else inside.folder
+    return inside.weights[0] if inside.kind == "native" else inside.folder
 
 
 @lru_cache(maxsize=64)

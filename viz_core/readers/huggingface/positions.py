@@ -56,6 +56,16 @@ def theirs(model: nn.Module, kind: str) -> tuple[torch.Tensor, float] | None:
     return None
 
 
+def turn(model: nn.Module, theta: torch.Tensor, factor: float) -> None:
+    """Gives every RoPE of `model` the frequencies `theta` [pair] and `factor` on cos and sin."""
+    for module in model.modules():
+        if "RotaryEmbedding" in type(module).__name__:
+            for name in ("inv_freq", "original_inv_freq"):
+                buffer = getattr(module, name)
+                buffer.copy_(theta.to(buffer))
+            module.attention_scaling = factor  # type: ignore[assignment]
+
+
 def _rope(model: nn.Module, config: Any, size: ForeignSizes, kind: str) -> PositionEncoding:
     said = sizes.rope_parameters(config, kind)
     family = FAMILIES[config.model_type]

@@ -13,7 +13,7 @@ from viz_core.encodings.alibi import ALiBi, slopes
 from viz_core.encodings.rope import RoPE
 from viz_core.encodings.t5 import T5, bucket
 from viz_core.readers.description import Description, Finding
-from viz_core.readers.huggingface import files
+from viz_core.readers.huggingface import files, gguf
 from viz_core.readers.huggingface.foreign import Foreign
 from viz_core.readers.huggingface.given import Absolute, GivenRoPE, difference
 from viz_core.readers.huggingface.positions import CLOSE, theirs
@@ -28,6 +28,8 @@ def audit(subject: Subject, description: Description) -> tuple[Finding, ...]:
     """What a loaded model says to its description: a line for each encoding among its layers."""
     assert isinstance(subject, Foreign)
     found = [line for e in dict.fromkeys(subject.encodings) for line in _weighed(e, subject)]
+    if description.format == "gguf" and isinstance(subject.encoding, RoPE):
+        return (gguf.weighed(subject.encoding, subject, description.path),)
     return (*found, *_stored(subject, description))
 
 
