@@ -104,6 +104,7 @@ class RoPE(PositionEncoding):
             )
         self.theta, self.layout = theta, layout
         self.scaling = Scaling(scaling, factor)
+        self.temperature: float | None = None  # on cos and sin, in place of the scaling's own
 
     def plain(self, theta: float) -> Tensor:
         """Radians per token of the pairs that turn [pair], at base `theta` and unscaled."""
@@ -111,7 +112,8 @@ class RoPE(PositionEncoding):
 
     def frequencies(self, seen: int) -> tuple[Tensor, float]:
         """(radians per token [pair], factor on cos and sin) when `seen` positions exist."""
-        return frequencies(self.rotary, self.theta, self.scaling, self.geometry.length, seen)
+        theta, own = frequencies(self.rotary, self.theta, self.scaling, self.geometry.length, seen)
+        return theta, own if self.temperature is None else self.temperature
 
     def rotate(self, x: Tensor, positions: Tensor, seen: int) -> Tensor:
         """x [..., head, position, channel] turned by its positions."""
@@ -176,7 +178,7 @@ ENCODING = Encoding(
             10000.0,
             mark("The base b; wavelengths run from 2 pi to 2 pi x b."),
             2.0,
-            1e9,
+            1e12,
         ),
         Parameter("scaling", "none", mark("How frequencies are stretched."), choices=SCALINGS),
         Parameter(

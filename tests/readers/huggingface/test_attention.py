@@ -134,6 +134,21 @@ def test_falcon_with_alibi_follows_the_formula(tmp_path: Path, layout: str) -> N
     torch.testing.assert_close(maps(found)[0], expected, atol=1e-5, rtol=0)
 
 
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_falcon_rounds_its_bias(tmp_path: Path, layout: str) -> None:
+    """At 600 tokens, beside its eager attention with half of the bias that it adds twice."""
+    from transformers.models.falcon import modeling_falcon as falcon
+
+    saved, tokens = save(tmp_path, "falcon", alibi=True, **LAYOUTS[layout]), ids(600)
+    subject = read(tmp_path)
+    once = falcon.build_alibi_tensor
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(falcon, "build_alibi_tensor", lambda *a, **k: once(*a, **k) / 2)
+        theirs = eager(saved, tokens).attentions
+    for ours, own in zip(maps(trace(subject, tokens.tolist())), theirs, strict=True):
+        torch.testing.assert_close(ours, own[0], atol=1e-5, rtol=0)
+
+
 def test_a_checkpoint_without_a_head_shows_maps_alone(tmp_path: Path) -> None:
     saved, tokens = save(tmp_path, "llama", made="LlamaModel"), ids(96)
     subject = read(tmp_path)

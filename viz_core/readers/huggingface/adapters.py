@@ -2,8 +2,8 @@
 
 Each function computes what its family's module does, up to the dot products, and hands q, k and v
 to the run, as `capture` does for the others. ALiBi is in the layer's encoding, rebuilt from slopes:
-what the models pass along as a bias or a mask is left aside. After transformers 5.24,
-models/{bloom,mpt,falcon,gpt_neo}.
+what the models pass along as a bias or a mask is left aside, but for Falcon's rounding of it. After
+transformers 5.24, models/{bloom,mpt,falcon,gpt_neo}.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from viz_core.readers.huggingface.capture import current
+from viz_core.readers.huggingface.given import Sloped
 from viz_core.readers.huggingface.masks import Sight
 
 Forward = Callable[..., tuple[Tensor, None]]
@@ -72,8 +73,29 @@ def _falcon(
     k, v = parts[..., -2, :].transpose(1, 2), parts[..., -1, :].transpose(1, 2)
     if alibi is None and position_embeddings is not None:
         q, k = falcon.apply_rotary_pos_emb(q, k, *position_embeddings)
+    if alibi is not None:
+        q, k = _rounded(q, k, alibi, self.inv_norm_factor)
     mixed = current().attend(q, k, v, Sight(), self.inv_norm_factor)
     return self.dense(_merged(mixed)), None
+
+
+def _rounded(q: Tensor, k: Tensor, bias: Tensor, scale: float) -> tuple[Tensor, Tensor]:
+    """q and k with channels whose product is what the layer's encoding lacks of `bias`.
+
+    Falcon has slope x key position in bfloat16, whatever its weights are in: past some hundred
+    tokens it takes steps of several tokens, which no bias by distance can have. One more channel
+    for each query head of a key head: 1 in that query, what is lacking in the key.
+    """
+    heads, groups, count = q.shape[1], k.shape[1], k.shape[2]
+    encoding = current().encodings[current().done]
+    assert isinstance(encoding, Sloped)
+    slope = encoding.slope.double().to(q.device)
+    exact = slope[:, None] * torch.arange(count, dtype=torch.float64, device=q.device)
+    lacking = bias.view(-1, heads, count)[0].double() - exact / scale  # [head, key]
+    own = torch.eye(heads // groups).to(q).repeat(groups, 1)[None, :, None]
+    key = lacking.to(k).view(groups, heads // groups, count).transpose(1, 2)[None]
+    parts = (own.expand(*q.shape[:3], -1), key.expand(*k.shape[:3], -1))
+    return torch.cat((q, parts[0]), dim=-1), torch.cat((k, parts[1]), dim=-1)
 
 
 def _gpt_neo(self: Any, hidden_states: Tensor, **_: Any) -> tuple[Tensor, None]:

@@ -78,6 +78,18 @@ class Run:
         return self._made[key]
 
 
+class Enough(Exception):
+    """A pass has shown what it was for."""
+
+
+class Look(Run):
+    """A pass for the sake of its masks, which are made before the first layer: it ends there."""
+
+    def attend(self, *_: Any, **__: Any) -> Tensor:
+        """Raises Enough."""
+        raise Enough
+
+
 _RUN: ContextVar[Run] = ContextVar("attention_atlas_run")
 
 

@@ -25,6 +25,8 @@ _LEGACY = {
     "rotary_emb_base", "rotary_pct", "sliding_window_pattern", "tie_word_embeddings",
     "use_parallel_residual",
 }  # fmt: skip
+# What transformers' MPT computes whatever attn_config says of it.
+_MPT = {"alibi": True, "rope": False, "prefix_lm": False, "sliding_window_size": -1}
 _FIXED = {"use_cache": False, "add_cross_attention": False}
 # Each of these is a loop while the model is built, before any shape is held against the file.
 _LOOPS = {
@@ -33,6 +35,12 @@ _LOOPS = {
 }  # fmt: skip
 _MOST = 1024  # of what is looped over: the deepest models have about a hundred layers
 _LARGEST = 2**31 - 1  # of any other number
+# RoPE's bases may be larger: 3,580,165,449 in a Llama 3 for 1,048,576 tokens.
+_BASES = {
+    "global_rope_theta", "local_rope_theta", "rope_local_base_freq", "rope_theta",
+    "rotary_emb_base",
+}  # fmt: skip
+_LARGEST_BASE = 10**12
 _LISTED = 1 << 20  # of a number in a list, where GPT-Neo's says how often to repeat the rest
 
 
@@ -65,6 +73,8 @@ def build(said: dict[str, Any]) -> Any:
         for name, value in said.items():
             _check(name, value)
         config = made(**_known(made, said), **_FIXED)
+        _scaled(config)
+    _alibi(said)
     if getattr(config, "sinusoidal_pos_embds", False):
         raise DamagedCheckpoint(
             say(
@@ -73,6 +83,43 @@ def build(said: dict[str, Any]) -> Any:
             )
         )
     return config
+
+
+def _scaled(config: Any) -> None:
+    """Raises DamagedCheckpoint for a kind of RoPE scaling that transformers doesn't know."""
+    said = getattr(config, "rope_parameters", None) or {}
+    known = {
+        "default",
+        *importlib.import_module("transformers.modeling_rope_utils").ROPE_INIT_FUNCTIONS,
+    }
+    for part in (said, *(p for p in said.values() if isinstance(p, dict))):
+        kind = part.get("rope_type", "default")
+        if kind not in known:
+            raise DamagedCheckpoint(
+                say(
+                    "Expected a rope_type among {known} in config.json; its RoPE scaling is of "
+                    "kind {kind}, which isn't read.",
+                    known=", ".join(sorted(known)),
+                    kind=shown(str(kind)),
+                )
+            )
+
+
+def _alibi(said: Mapping[str, Any]) -> None:
+    """Raises DamagedCheckpoint for an MPT whose attention is another than transformers has."""
+    attention = said.get("attn_config") if said["model_type"] == "mpt" else None
+    if not isinstance(attention, dict):
+        return
+    for name, usual in _MPT.items():
+        if attention.get(name, usual) != usual:
+            raise DamagedCheckpoint(
+                say(
+                    "Expected an MPT with ALiBi and plain causal attention; attn_config in "
+                    "config.json sets {name} to {value}, which isn't read.",
+                    name=name,
+                    value=shown(str(attention[name])),
+                )
+            )
 
 
 def library() -> Any:
@@ -125,6 +172,7 @@ def _known(made: Any, said: dict[str, Any]) -> dict[str, Any]:
 def _check(name: str, value: object, listed: bool = False) -> None:
     """Refuses numbers that would take all time or memory before anything could be checked."""
     most = _MOST if name in _LOOPS else _LISTED if listed else _LARGEST
+    most = _LARGEST_BASE if name in _BASES else most
     if isinstance(value, int) and not -_LARGEST <= value <= most:
         raise DamagedCheckpoint(
             say(

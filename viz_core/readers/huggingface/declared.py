@@ -133,21 +133,6 @@ def _attention(config: Any, size: ForeignSizes) -> Iterator[Finding]:
         )
     if not size.causal:
         yield Finding(mark("mask"), "note", say("Each token sees the whole text, the future too."))
-    window = getattr(config, "sliding_window", None) or getattr(config, "window_size", None)
-    if window:
-        kinds = getattr(config, "layer_types", None) or getattr(config, "attention_layers", None)
-        local = sum("sliding" in k or k == "local" for k in kinds) if kinds else size.layers
-        if local:
-            yield Finding(
-                mark("window"),
-                "note",
-                say(
-                    "{local} of {layers} layers see the last {window:,} tokens.",
-                    local=local,
-                    layers=size.layers,
-                    window=window,
-                ),
-            )
     cap = getattr(config, "attn_logit_softcapping", None)
     if cap:
         yield Finding(

@@ -6,7 +6,7 @@ import inspect
 import threading
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from typing import Any
 
 import torch
@@ -16,7 +16,8 @@ from viz_core.encodings import PositionEncoding, arange
 from viz_core.errors import UsageError
 from viz_core.kernels import Step, ignore
 from viz_core.readers.description import ForeignSizes
-from viz_core.readers.huggingface.capture import Run, running
+from viz_core.readers.huggingface.capture import Enough, Look, Run, running
+from viz_core.readers.huggingface.masks import Sight
 from viz_core.subject import LayerTrace, Scores
 from viz_core.words import say
 
@@ -110,6 +111,16 @@ class Foreign(nn.Module):
                 _reset(self.base)
             found: Tensor = self.base(**inputs)[0]
         return found
+
+    def sights(self, count: int) -> list[Sight]:
+        """What the masks that the model makes for `count` tokens let a query see; one or more.
+
+        No layer is computed. Empty where its attention makes its own.
+        """
+        look = Look(self.encodings)
+        with torch.no_grad(), suppress(Enough, UsageError):
+            self.hidden(torch.zeros(1, count, dtype=torch.long, device=self.device), look, 0)
+        return look.sights
 
     def _predicts(self) -> nn.Module:
         """The head; UsageError where there is none."""

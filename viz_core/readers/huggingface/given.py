@@ -28,7 +28,7 @@ class Absolute(PositionEncoding):
 
 
 class Sloped(ALiBi):
-    """ALiBi with slopes [head] that are given: MPT's other exponents, Falcon's m / sqrt(D)."""
+    """ALiBi with slopes [head] that are given: Falcon's, in bfloat16 and divided by sqrt(D)."""
 
     def __init__(self, geometry: Geometry, slope: Tensor) -> None:
         super().__init__(geometry)
@@ -53,13 +53,13 @@ class GivenRoPE(RoPE):
         switch: int = 0,
     ) -> None:
         super().__init__(geometry, theta, layout=layout, rotary=2 * len(given))
-        self.given, self.temperature = given.double().cpu(), factor
+        self.given, self.factor = given.double().cpu(), factor
         self.late = self.given if late is None else late.double().cpu()
         self.switch = switch
 
     def frequencies(self, seen: int) -> tuple[Tensor, float]:
         """(radians per token [pair], factor on cos and sin) when `seen` positions exist."""
-        return (self.late if seen > self.switch else self.given), self.temperature
+        return (self.late if seen > self.switch else self.given), self.factor
 
 
 def difference(ours: Tensor, theirs: Tensor) -> float:

@@ -89,9 +89,11 @@ def _rope(model: nn.Module, config: Any, size: ForeignSizes, kind: str) -> Posit
             truncate=said.get("truncate", True),
         )
         theta, factor = ours.frequencies(1)
-        if found is None or (
-            difference(theta, found[0]) < CLOSE and abs(factor - found[1]) < CLOSE * factor
-        ):
+        if found is None:
+            return ours
+        if difference(theta, found[0]) < CLOSE:
+            if abs(factor - found[1]) > CLOSE * factor:  # attention_factor, or mscale
+                ours.temperature = found[1]
             return ours
     assert found is not None  # without a table of frequencies, settings are fixed in the code
     return GivenRoPE(geometry, *found, float(said["rope_theta"]), family.layout)
@@ -110,7 +112,7 @@ def _long(
 
 def _alibi(config: Any, size: ForeignSizes) -> PositionEncoding:
     if config.model_type == "falcon":  # adds its bias before it divides by sqrt(D)
-        return Sloped(size.geometry, slopes(size.heads) / size.head_dim**0.5)
+        return Sloped(size.geometry, slopes(size.heads).bfloat16().double() / size.head_dim**0.5)
     return get("alibi").make(size.geometry, size.parameters)
 
 
