@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from viz_core.readers.huggingface.capture import current
 from viz_core.readers.huggingface.given import Sloped
-from viz_core.readers.huggingface.masks import Sight
+from viz_core.readers.masks import Sight
 
 Forward = Callable[..., tuple[Tensor, None]]
 

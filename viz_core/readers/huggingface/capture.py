@@ -20,7 +20,7 @@ from torch.nn import functional as F
 
 from viz_core.encodings import PositionEncoding
 from viz_core.kernels import Step, ignore
-from viz_core.readers.huggingface.masks import MaskFunction, Sight, learn
+from viz_core.readers.masks import MaskFunction, Sight, learn
 from viz_core.subject import LayerTrace, Scores, attend, scores
 
 NAME = "attention_atlas"  # no "/", which would mean a kernel to download

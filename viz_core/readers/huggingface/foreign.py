@@ -17,7 +17,7 @@ from viz_core.errors import UsageError
 from viz_core.kernels import Step, ignore
 from viz_core.readers.description import ForeignSizes
 from viz_core.readers.huggingface.capture import Enough, Look, Run, running
-from viz_core.readers.huggingface.masks import Sight
+from viz_core.readers.masks import Sight
 from viz_core.subject import LayerTrace, Scores
 from viz_core.words import say
 

@@ -17,8 +17,8 @@ from viz_core.readers.description import Description, Finding
 from viz_core.readers.huggingface import files, gguf
 from viz_core.readers.huggingface.foreign import Foreign
 from viz_core.readers.huggingface.given import Absolute, GivenRoPE, difference
-from viz_core.readers.huggingface.masks import Sight
 from viz_core.readers.huggingface.positions import CLOSE, theirs
+from viz_core.readers.masks import Sight
 from viz_core.subject import Subject
 from viz_core.words import mark, say
 

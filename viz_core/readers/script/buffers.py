@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from viz_core.errors import DamagedCheckpoint
-from viz_core.readers.script import evidence, names, positions, rotations, slopes
-from viz_core.readers.script.evidence import Evidence
+from viz_core.readers.script import mask, names, positions, rotations, slopes
+from viz_core.readers.script.evidence import Evidence, joined
 from viz_core.readers.script.fits import FLOATS
 from viz_core.readers.script.layouts import Layout
 from viz_core.readers.script.sheet import Sheet
@@ -53,19 +53,29 @@ def gather(sheet: Sheet, layout: Layout) -> Evidence:
         found = slopes.from_slopes(sheet, kinds["slopes"])
     elif "bias" in kinds:
         found = slopes.from_bias(sheet, kinds["bias"])
+        square = {n: e for n, e in kinds["bias"].items() if e.shape[-1] == e.shape[-2]}
+        sights = {n: mask.beside_bias(sheet, e) for n, e in square.items()}
+        found = mask.with_sights(sheet, found, sights, len(layout.layers))
     elif "buckets" in kinds:
         found = slopes.from_buckets(sheet, kinds["buckets"])
     elif "positions" in kinds:
         found = positions.from_table(sheet, kinds["positions"], layout.width)
-    if "mask" in kinds:
-        found = evidence.joined(found, evidence.mask(sheet, kinds["mask"]))
+    masks = [(n, e) for n, e in layout.buffers if e.last in names.MASK and not _per_head(e)]
+    if masks:
+        found = joined(found, mask.evidence(sheet, masks, len(layout.layers)))
     return found
+
+
+def _per_head(entry: Entry) -> bool:
+    """Whether a mask has numbers for each head: ALiBi's bias may stand in it."""
+    return entry.last in names.MASK and len(entry.shape) > 2 and entry.shape[-3] > 1
 
 
 def _sorted(sheet: Sheet, layout: Layout) -> Kinds:
     kinds: Kinds = {}
     for layer, entry in layout.buffers:
         kind = next((k for k, known in _KINDS.items() if entry.last in known), "")
+        kind = "bias" if kind == "mask" and _per_head(entry) else kind
         if not kind:
             kind = "positions" if entry.shape[-1:] == (layout.width,) else "buckets"
         kept = sheet.types[entry.name]

@@ -13,7 +13,7 @@ from viz_core.errors import DamagedCheckpoint
 from viz_core.readers.description import Finding
 from viz_core.readers.script.sheet import Sheet
 from viz_core.readers.script.tensors import Entry, listed
-from viz_core.words import mark, say
+from viz_core.words import say
 
 ByLayer = Mapping[int | None, Tensor]  # None: for all layers
 
@@ -27,7 +27,8 @@ class Evidence:
     `turning` is how many channels of a head RoPE's frequencies turn, `factor` its factor on cos
     and sin; `blocks`: a sinusoidal table has all its sines first.
     `rows` is how many positions a table of fixed numbers holds, which may be more than were
-    trained.
+    trained. `windows` [layer]: how many distances a query sees, None for all; empty where no mask
+    says so.
     """
 
     encoding: str | None = None
@@ -37,6 +38,7 @@ class Evidence:
     length: int | None = None
     rows: int | None = None
     causal: bool | None = None
+    windows: tuple[int | None, ...] = ()
     given: ByLayer = field(default_factory=dict)
     factor: float = 1.0
     blocks: bool = False
@@ -70,39 +72,11 @@ def tensors(sheet: Sheet, found: Mapping[int | None, Entry]) -> dict[int | None,
     return read
 
 
-def mask(sheet: Sheet, found: Mapping[int | None, Entry]) -> Evidence:
-    """From a square mask: whether it is the causal one, and how many positions it holds.
-
-    Of each mask, the first row and the last are read: in the causal one the first query sees
-    itself alone, and the last sees everything.
-    """
-    name = listed([next(iter(found.values())).name])
-    sizes = {entry.shape[-1] for entry in found.values()}
-    causal = all(_is_causal(sheet, entry) for entry in found.values())
-    if not causal or len(sizes) > 1:
-        words = say("{name} is no causal mask, so what it masks isn't known here.", name=name)
-        return Evidence(findings=(Finding(mark("attention"), "unknown", words),))
-    (length,) = sizes
-    words = say("Causal: {name} is a causal mask.", name=name)
-    return Evidence(
-        causal=True, length=length, findings=(Finding(mark("attention"), "note", words),)
-    )
-
-
-def _is_causal(sheet: Sheet, entry: Entry) -> bool:
-    lead = (0,) * (len(entry.shape) - 2)
-    if any(size != 1 for size in entry.shape[:-2]) or entry.shape[-1] < 2:
-        return False
-    first, last = (sheet.part(entry.name, *lead, row) for row in (0, entry.shape[-1] - 1))
-    hidden = first[1:]
-    return bool((hidden == hidden[0]).all() and first[0] != hidden[0] and (last == first[0]).all())
-
-
 def joined(one: Evidence, other: Evidence) -> Evidence:
     """Both: what `one` says, where it says something, and else what `other` does."""
     filled = {
         name: value
-        for name in ("causal", "length")
-        if getattr(one, name) is None and (value := getattr(other, name)) is not None
+        for name in ("causal", "length", "windows")
+        if not getattr(one, name) and (value := getattr(other, name)) is not None
     }
     return replace(one, **filled, findings=(*one.findings, *other.findings))

@@ -72,7 +72,7 @@ def check(sheet: Sheet, layout: Layout) -> None:
 def _wanted(layout: Layout) -> dict[str, Shape]:
     """The shape of each role, out of the few sizes that are free."""
     width, (inner, keys) = layout.width, layout.channels
-    sizes: dict[str, Shape] = {name: (width,) for name in ("norm1", "norm2", "norm")}
+    sizes: dict[str, Shape] = {name: (width,) for name in ("norm0", "norm1", "norm2", "norm")}
     sizes |= {"out": (width, inner), "qkv": (inner + 2 * keys, width)}
     sizes |= {"q": (inner, width), "k": (keys, width), "v": (keys, width)}
     if "up.weight" in layout.layers[0]:

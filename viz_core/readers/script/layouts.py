@@ -22,7 +22,8 @@ from viz_core.words import say
 @dataclass(frozen=True)
 class Layout:
     """Names by role. Roles of a layer: q, k, v or qkv, out, norm1, norm2, gate, up, down, each
-    with `.weight` and perhaps `.bias`; at the top: embedding, norm, head.
+    with `.weight` and perhaps `.bias`; at the top: embedding, norm0 (before the layers), norm
+    (after them), head.
 
     `buffers` are evidence of the encoding and the mask, each with the layer that holds it, if one
     does. `transposed`: linear layers are stored [in, out], as in GPT-2's own files. `left_out`

@@ -43,6 +43,13 @@ FINAL_NORM = {
     *("ln_f", "norm_f", "ln_final", "norm_final", "final_norm", "final_ln", "final_layer_norm"),
     *("final_layernorm", "ln_out", "norm_out"),
 }
+# Words in the name of a norm outside the layers, or of what holds it: before them, or after.
+NORM_BEFORE = {
+    *("pre", "emb", "embed", "embeds", "embedding", "embeddings", "input", "in", "first"),
+    *("norm0", "ln0"),
+}
+NORM_AFTER = {"f", "final", "last", "out", "output", "post", "end", "head"}
+NORM = {"norm", "ln", "layernorm", "rmsnorm", "layer", "rms"}  # by itself: after them
 HEAD = {
     *("lm_head", "head", "to_logits", "unembed", "unembedding", "output", "output_layer"),
     *("output_proj", "fc_out", "decoder", "classifier", "generator", "logits"),

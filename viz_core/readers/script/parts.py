@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from viz_core.errors import DamagedCheckpoint
@@ -73,10 +74,10 @@ def outside(file: str, found: Sequence[Entry]) -> tuple[Roles, list[Entry], tupl
         dimensions = len(module.weight.shape)
         if is_buffer(module.weight) and module.bias is None:
             buffers.append(module.weight)
-        elif dimensions == 2 and role and role not in parts:
+        elif (dimensions == 2 and role and role not in parts) or (
+            dimensions == 1 and (role := _outer_norm(module)) and role not in parts
+        ):
             parts[role] = [module]
-        elif dimensions == 1 and "norm" not in parts:
-            parts["norm"] = [module]
         else:
             unknown += module.entries
     if unknown:
@@ -168,6 +169,17 @@ def _norms(file: str, found: list[Module], mlp: bool) -> dict[str, Module]:
         [m.weight.name for m in found],
         say("one norm for attention and one for the MLP in each layer, such as ln_1 and ln_2"),
     )
+
+
+def _outer_norm(module: Module) -> str:
+    """Whether a vector outside the layers is a norm before them or after them, by its names."""
+    words = {w for part in module.path[-2:] for w in re.split("[._]", part)}
+    last = {*re.split("[._]", module.last)}
+    if last & names.NORM_AFTER or module.last in names.FINAL_NORM:
+        return "norm"
+    if words & names.NORM_BEFORE:
+        return "norm0"
+    return "norm" if last & names.NORM else ""
 
 
 def _roles(parts: dict[str, list[Module]]) -> Roles:

@@ -38,6 +38,7 @@ class Plan:
     residual: bool
     embedding_scale: float
     tied: bool
+    windows: tuple[int | None, ...] = ()  # [layer], of distances that a query sees; empty: all
 
 
 def draw(inquiry: Inquiry, sheet: Sheet, layout: Layout, evidence: Evidence) -> Plan:
@@ -96,6 +97,7 @@ def draw(inquiry: Inquiry, sheet: Sheet, layout: Layout, evidence: Evidence) -> 
         residual=_residual(inquiry, layout, family),
         embedding_scale=1.0 if scale == "one" else settled.width**0.5,
         tied=tied,
+        windows=evidence.windows,
     )
 
 

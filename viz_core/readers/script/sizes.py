@@ -33,7 +33,7 @@ def settle(
         ("causal", "bidirectional"),
         "bidirectional" if encoder else "causal",
         mark("Whether a token sees only those before it, or all."),
-        "causal" if evidence.causal else family.get("attention"),
+        _known(evidence, family),
     )
     known = dict(evidence.parameters)
     if evidence.turning is not None:
@@ -134,3 +134,10 @@ def _check(inquiry: Inquiry, sizes: ForeignSizes) -> None:
             get(sizes.encoding).make(sizes.geometry, sizes.parameters)
         except UsageError as error:
             raise inquiry.contradiction(str(error)) from None
+
+
+def _known(evidence: Evidence, family: Mapping[str, str | float]) -> Value | None:
+    """What a token sees, where the file's mask or its family says so."""
+    if evidence.causal is None:
+        return family.get("attention")
+    return "causal" if evidence.causal else "bidirectional"

@@ -85,7 +85,7 @@ class Layer(nn.Module):
 
 
 class Stack(nn.Module):
-    """A `subject.Subject` out of a script's weights.
+    """A `subject.Subject` out of a script's weights, with a norm before the layers and after them.
 
     `weights` by part, as `weights.read` gives them; `each` is the encoding of each layer, the
     same object where they share one.
@@ -102,7 +102,9 @@ class Stack(nn.Module):
         parts = frozenset(name.removeprefix(first) for name in weights if name.startswith(first))
         with torch.device("meta"):  # sizes alone; the weights themselves are laid in below
             self.layers = nn.ModuleList(Layer(plan, parts) for _ in range(s.layers))
-            self.norm = _norm(plan, frozenset(weights), "norm")
+            self.norm0, self.norm = (
+                _norm(plan, frozenset(weights), name) for name in ("norm0", "norm")
+            )
             self.embedding = nn.Embedding(s.vocabulary, s.width) if s.vocabulary else None
             self.head = None
             if "head.weight" in weights:
@@ -172,17 +174,21 @@ class Stack(nn.Module):
         """(the stream after it, what it computed, how) of one layer after the other."""
         count = tokens.shape[1]
         positions = encodings.arange(offset, count, tokens)
-        x = self.encoding.embed(self._vectors(tokens), positions)
-        made = dict[PositionEncoding, Scores]()
-        for layer, encoding in zip(self.layers, self.each, strict=True):
-            if encoding not in made:
-                made = {encoding: self._scores(encoding, count, x)}
-            x, trace = layer(x, positions, made[encoding], step)
-            yield x, trace, made[encoding]
+        x = self.norm0(self.encoding.embed(self._vectors(tokens), positions))
+        made = dict[tuple[PositionEncoding, int | None], Scores]()
+        windows = self.plan.windows or (None,) * len(self.each)
+        for layer, key in zip(self.layers, zip(self.each, windows, strict=True), strict=True):
+            if key not in made:
+                made[key] = self._scores(*key, count, x)
+            x, trace = layer(x, positions, made[key], step)
+            yield x, trace, made[key]
             del trace
 
-    def _scores(self, encoding: PositionEncoding, count: int, like: Tensor) -> Scores:
-        return scores(encoding, self.plan.scale, count, like, None, self.config.causal)
+    def _scores(
+        self, encoding: PositionEncoding, window: int | None, count: int, like: Tensor
+    ) -> Scores:
+        window = None if window is None or window >= count else window
+        return scores(encoding, self.plan.scale, count, like, window, self.config.causal)
 
     def _vectors(self, tokens: Tensor) -> Tensor:
         """Token vectors [b, n, w]; without an embedding, a normal vector of each id's own."""

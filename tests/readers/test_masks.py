@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from viz_core.errors import UsageError
-from viz_core.readers.huggingface.masks import Sight, learn
+from viz_core.readers.masks import Sight, learn
 
 utils = pytest.importorskip("transformers.masking_utils")
 CHUNK = utils.chunked_causal_mask_function(8, torch.zeros(1, dtype=torch.long))
