@@ -170,7 +170,7 @@ def _measured(state: DecayState, shipped: dict[str, Checkpoint], pressed: bool) 
             st.error(say("{names} are left out. {reason}", names=names, reason=sentence))
         else:
             st.error(say("{name} is left out. {reason}", name=names, reason=sentence))
-    portray.notes(read)
+    portray.notes(read, (shipped[n] for n in state.chosen))
     if state.setting and not any(one.portrait.setting for one in found):
         st.info(
             say(

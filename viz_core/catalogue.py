@@ -55,6 +55,21 @@ class Checkpoint:
         """The hash of what it is made of: of an encoding of one's own, the formula too."""
         return encodings.identity(self.config.encoding, readers.sha256(self.description))
 
+    @property
+    def assumed(self) -> str:
+        """What was assumed of it, in a sentence that stands beside every result; or nothing."""
+        found = [
+            f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}"
+            for name, value in self.description.assumed.items()
+        ]
+        if not found:
+            return ""
+        return say(
+            "Assumed of {checkpoint}, since its file doesn't say: {values}.",
+            checkpoint=self.id,
+            values=", ".join(found),
+        )
+
     def load(self, device: torch.device | None = None) -> Subject:
         """The model in float32 on `device` (the CPU by default). Raises DamagedCheckpoint."""
         return readers.load(self.description, device or "cpu")

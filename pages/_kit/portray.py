@@ -126,9 +126,10 @@ def passages(state: DecayState, checkpoint: Checkpoint) -> list[texts.Passage]:
     return found
 
 
-def notes(some: Iterable[texts.Passage]) -> None:
-    """What is to be said of passages, each sentence once."""
-    for note in dict.fromkeys(p.note for p in some if p.note):
+def notes(some: Iterable[texts.Passage], models: Iterable[Checkpoint] = ()) -> None:
+    """What is to be said of passages, and what was assumed of models, each sentence once."""
+    said = [*(p.note for p in some), *(model.assumed for model in models)]
+    for note in dict.fromkeys(note for note in said if note):
         st.info(note)
 
 

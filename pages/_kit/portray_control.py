@@ -46,7 +46,7 @@ def show(state: DecayState, checkpoint: Checkpoint) -> list[Sitter]:
             )
         )
         return []
-    portray.notes(some := portray.passages(state, checkpoint))
+    portray.notes(some := portray.passages(state, checkpoint), [checkpoint])
     waiting = Waiting(bar := st.empty())
     sitters = [portray.measured(checkpoint, s, state.text, some, waiting) for s in SETTINGS]
     bar.empty()

@@ -61,7 +61,7 @@ def show(shipped: dict[str, Checkpoint]) -> None:
             )
         )
         return
-    portray.notes(some := portray.passages(state, chosen))
+    portray.notes(some := portray.passages(state, chosen), [chosen])
     before, after = _surveys(chosen, state, some)
     done.add(wanted)
     layer = min(state.layer, chosen.config.layers - 1)

@@ -33,10 +33,11 @@ ROUTER = str(Path(__file__).parents[2] / "pages" / "_router.py")
 FORMULAS = Pin.of("encoding-curves", encodings=["rope"])  # drawn without a checkpoint or a text
 # Endings of files, sizes, families, libraries, tensors, and values of options.
 NAMES = (
-    *(".safetensors", ".pth", ".bin", ".gguf", ".zip", "tokenizer.json", "config.json", "model.pt"),
+    *(".safetensors", ".pth", ".ckpt", ".bin", ".gguf", ".zip", "tokenizer.json", "config.json"),
     *("KiB", "MiB", "GiB", "Hugging Face", "LaTeX", "minGPT", "nanoGPT", "nanogpt", "llama"),
     *("LayerNorm", "transformer.wpe.weight", "gelu-tanh", "gelu", "relu", "silu"),
     *("causal", "bidirectional", "half", "default", "max_position_embeddings", "ckpt.pt"),
+    "model.pt",
     *("heldout", "python-docs", "prose", "encoding-curves", "random", "model.safetensors", "none"),
     *("PyTorch", "transformers", "mean |S_j|"),
 )

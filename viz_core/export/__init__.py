@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import zipfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from viz_core.errors import UnknownName
@@ -19,7 +19,7 @@ from viz_core.export.target import Target
 from viz_core.figures.spec import FigureSpec
 from viz_core.render import paper
 from viz_core.render.paper import letters
-from viz_core.words import mark, speaking
+from viz_core.words import mark, sentences, speaking
 
 LONG_AGO = (1980, 1, 1, 0, 0, 0)  # of files in a bundle, so that equal ones are equal
 
@@ -37,6 +37,13 @@ class Export:
     target: Target
     provenance: Provenance
     dpi: float = paper.DPI
+
+    def __post_init__(self) -> None:
+        """What was assumed of a checkpoint stands in the caption."""
+        assumed = dict.fromkeys(s.assumed for s in self.provenance.sources if s.assumed)
+        if assumed:
+            caption = sentences(self.spec.caption, *assumed)
+            object.__setattr__(self, "spec", replace(self.spec, caption=caption))
 
     def files(self, kind: str) -> dict[str, bytes]:
         """The files of one kind (KINDS) by name: one, and the images that a PGF includes; what

@@ -33,11 +33,12 @@ Facts = Mapping[str, Plain | Sequence[Plain]]
 @dataclass(frozen=True)
 class Source:
     """A checkpoint, text or table that a figure was made from, and the sha256 of its bytes (of a
-    text: of its token ids)."""
+    text: of its token ids). `assumed`: a sentence of what was assumed of a checkpoint."""
 
     what: str
     name: str
     sha256: str
+    assumed: str = ""
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,7 @@ class Provenance:
     def json(self, indent: int | None = None) -> str:
         """The whole as ASCII JSON, equal for equal content."""
         content = {"format": FORMAT, "program": PROGRAM, **asdict(self), "command": self.command}
+        content["sources"] = [{n: v for n, v in asdict(s).items() if v} for s in self.sources]
         return json.dumps(content, indent=indent, allow_nan=False)
 
 
@@ -91,7 +93,12 @@ def parsed(text: str, name: str) -> Provenance:
             options=_facts(found["options"]),
             target=_facts(found["target"]),
             sources=tuple(
-                Source(*(_word(s[field]) for field in ("what", "name", "sha256")))
+                Source(
+                    what=_word(s["what"]),
+                    name=_word(s["name"]),
+                    sha256=_word(s["sha256"]),
+                    assumed=_word(s.get("assumed", "")),
+                )
                 for s in found["sources"]
             ),
             facts=_facts(found["facts"]),

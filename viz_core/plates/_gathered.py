@@ -94,7 +94,7 @@ def portrait(
 
 def of_checkpoint(checkpoint: Checkpoint) -> Source:
     """What provenance says of a checkpoint."""
-    return Source("checkpoint", checkpoint.id, checkpoint.sha256)
+    return Source("checkpoint", checkpoint.id, checkpoint.sha256, checkpoint.assumed)
 
 
 def of_texts(text: str, shas: Sequence[str]) -> tuple[Source, ...]:

@@ -67,3 +67,13 @@ class Description:
     tokenizer: Path | None = None
     questions: tuple[Parameter, ...] = ()
     answers: Mapping[str, Value] = field(default_factory=dict)
+
+    @property
+    def assumed(self) -> dict[str, Value]:
+        """What a script's state dict doesn't say and nobody answered, by the question's name."""
+        if self.format != "state-dict":  # elsewhere a question is a choice of what to look at
+            return {}
+        asked = {q.name: q.default for q in self.questions if q.name not in self.answers}
+        if self.config.parameters.get("scaling") == "none":
+            asked.pop("factor", None)  # by which nothing is scaled
+        return {name: value for name, value in asked.items() if value != 0}

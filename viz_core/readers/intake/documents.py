@@ -19,6 +19,7 @@ from viz_core.words import say
 # The files whose names are taken out; a vocabulary may hold any word as a name.
 CONFIGURATIONS = (
     "config.json",
+    "params.json",
     "generation_config.json",
     "tokenizer_config.json",
     "special_tokens_map.json",

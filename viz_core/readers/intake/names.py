@@ -16,7 +16,7 @@ from viz_core.words import say
 PICKLES = (".bin", ".pt", ".pth", ".ckpt")  # the last is Lightning's
 WEIGHTS = (".safetensors", *PICKLES, ".gguf")
 _DOCUMENTS = re.compile(
-    r"(config|generation_config|vocab|special_tokens_map|added_tokens)\.json"
+    r"(config|params|generation_config|vocab|special_tokens_map|added_tokens)\.json"
     r"|tokenizer[\w-]{0,40}\.json|tokenizer\.model|vocab\.txt|merges\.txt",
     re.ASCII,
 )

@@ -33,6 +33,7 @@ class Evidence:
 
     encoding: str | None = None
     parameters: Mapping[str, Value] = field(default_factory=dict)
+    likely: Mapping[str, Value] = field(default_factory=dict)  # of other parameters, to be asked
     heads: int | None = None
     turning: int | None = None
     length: int | None = None

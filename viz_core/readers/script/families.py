@@ -6,9 +6,11 @@ from collections.abc import Mapping
 
 import torch
 
+from viz_core.errors import DamagedCheckpoint
+from viz_core.readers.script import names
 from viz_core.readers.script.layouts import Layout
 from viz_core.readers.script.sheet import Sheet
-from viz_core.words import mark
+from viz_core.words import mark, say
 
 Known = Mapping[str, str | float]
 
@@ -28,6 +30,18 @@ _KNOWN: dict[str, dict[str, str | float]] = {
         "order": "together",
         "norm": "layer",
         "likely": "relu",  # the default activation of the module
+    },
+    "meta-llama": {
+        "attention": "causal",
+        "divisor": "sqrt-head",
+        "norms": "before",
+        "norm": "rms",
+        "epsilon": 1e-5,
+        "activation": "silu",
+        "embedding_scale": "one",
+        "encoding": "rope",
+        "layout": "interleaved",
+        "scaling": "none",
     },
     "attention-atlas": {
         "attention": "causal",
@@ -51,6 +65,10 @@ WORDS = {
         "The names of torch.nn.TransformerEncoderLayer: LayerNorm, dot products "
         "divided by the root of a head's channels."
     ),
+    "meta-llama": mark(
+        "The names of Meta's own Llama and of llama2.c: RMSNorm before each part, neighbouring "
+        "channels turned by RoPE, an MLP with a gate."
+    ),
     "attention-atlas": mark(
         "The names of Attention Atlas's own Transformer: RMSNorm before each part, "
         "GELU, token vectors scaled by the root of the width, a tied head."
@@ -66,6 +84,17 @@ WORDS = {
 def known(layout: Layout, sheet: Sheet) -> Known:
     """The settled values by question, and likely ones under "likely" and "norms_likely"."""
     family = dict(_KNOWN.get(layout.family, {}))
+    if layout.family == "meta-llama":  # its params.json comes first
+        family = {n: v for n, v in family.items() if sheet.said(*names.CONFIG.get(n, ())) is None}
+        if sheet.said("use_scaled_rope"):
+            raise DamagedCheckpoint(
+                say(
+                    "Expected plain RoPE beside Meta's names in {file}; its params.json sets "
+                    "use_scaled_rope without the numbers of it, so convert the checkpoint to "
+                    "transformers' format, whose config.json has them.",
+                    file=sheet.called,
+                )
+            )
     if layout.family == "nanogpt":
         if layout.transposed or sheet.said("embd_pdrop", "resid_pdrop") is not None:
             family["activation"] = "gelu-tanh"  # GPT-2's own files, and minGPT's settings

@@ -59,6 +59,7 @@ class Inquiry:
         """
         name, said = parameter.name, self._said(parameter)
         if known is not None:
+            self._agreed(parameter, known)
             if why:
                 self.note(name, "note", say("{value}: {why}.", value=shown(known), why=why))
             if said is not None and said != known:
@@ -82,6 +83,22 @@ class Inquiry:
             words = say("Assumed {value}; the file doesn't say.", value=shown(parameter.default))
         self.note(name, "unknown", words)
         return parameter.default
+
+    def _agreed(self, parameter: Parameter, known: Value) -> None:
+        """Takes an answer that says what is known. Raises UsageError for another one."""
+        name = parameter.name
+        if name in self._given:
+            answer = self.answers[name] = parameter.check(self._given[name])
+            if answer != known:
+                raise UsageError(
+                    say(
+                        "Expected {name} to be {known}, as the file has it; the answer is "
+                        "{answer}, so leave it out.",
+                        name=name,
+                        known=shown(known),
+                        answer=shown(answer),
+                    )
+                )
 
     def choose(
         self,

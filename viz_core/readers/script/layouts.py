@@ -155,6 +155,8 @@ def _family(layout: Layout) -> str:
         return "nanogpt"
     if called.get("qkv") == "in_proj_weight" and called.get("up") == "linear1":
         return "torch-encoder"
+    if [called.get(r) for r in ("q", "gate", "norm1", "norm2")] == names.META:
+        return "meta-llama"
     ours = {n: n for n in ("qkv", "out", "norm1", "norm2", "up", "down", "embedding", "norm")}
     if called == ours and not any(role.endswith(".bias") for role in layout.layers[0]):
         return "attention-atlas"

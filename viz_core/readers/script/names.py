@@ -21,6 +21,7 @@ ATTENTION = {
     "qkv": {"qkv", "qkv_proj", "c_attn", "in_proj", "wqkv", "w_qkv", "to_qkv", "query_key_value"},
     "out": {"out_proj", "o_proj", "c_proj", "proj", "wo", "w_o", "to_out", "out", "o"},
 }
+META = ["wq", "w1", "attention_norm", "ffn_norm"]  # of q, gate and norms: Meta's own Llama
 HEADS = "heads"  # of a module with a projection for each head: heads.0.key, heads.1.key, ...
 
 GATE = {"gate_proj", "gate", "w1", "w_gate"}  # Llama's: down(act(gate(x)) * up(x))
@@ -55,6 +56,10 @@ HEAD = {
     *("output_proj", "fc_out", "decoder", "classifier", "generator", "logits"),
 }
 
+PLAIN_HEAD = {"linear", "fc", "out", "proj", "projection"}  # where it has the embedding's shape
+
+# Frequencies under this name turn neighbouring channels: lucidrains' rotary_emb.freqs, Meta's.
+NEIGHBOURING = "freqs"
 INVERSE_FREQUENCIES = {"inv_freq", "inv_freqs", "freqs", "rope_freqs"}
 COSINES = {"cos", "cos_cached", "cos_cache", "cached_cos", "freqs_cos", "rope_cos", "cos_table"}
 ROTATIONS = {"freqs_cis", "rope_cache", "rope_table"}  # complex, or pairs of cosine and sine

@@ -80,6 +80,7 @@ def outside(file: str, found: Sequence[Entry]) -> tuple[Roles, list[Entry], tupl
             parts[role] = [module]
         else:
             unknown += module.entries
+    _plain_head(parts, unknown, held)
     if unknown:
         raise DamagedCheckpoint(
             say(
@@ -169,6 +170,16 @@ def _norms(file: str, found: list[Module], mlp: bool) -> dict[str, Module]:
         [m.weight.name for m in found],
         say("one norm for attention and one for the MLP in each layer, such as ln_1 and ln_2"),
     )
+
+
+def _plain_head(parts: dict[str, list[Module]], unknown: list[Entry], held: list[Module]) -> None:
+    """Takes a linear layer without a telling name for the head, if it has the embedding's shape."""
+    shapes = [m.weight.shape for m in parts.get("embedding", ())]
+    fit = [m for m in held if m.last in names.PLAIN_HEAD and [m.weight.shape] == shapes]
+    if len(fit) == 1 and "head" not in parts:
+        parts["head"] = fit
+        for entry in fit[0].entries:
+            unknown.remove(entry)
 
 
 def _outer_norm(module: Module) -> str:

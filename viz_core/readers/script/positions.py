@@ -45,6 +45,16 @@ def from_table(sheet: Sheet, found: Mapping[int | None, Entry], width: int) -> E
         )
     table = tensors(sheet, found)[None].reshape(-1, width)
     base, blocks = _sinusoid(table)
+    if base is None and _waves(table):
+        raise DamagedCheckpoint(
+            say(
+                "Expected a plain sinusoid in {name} of {file}; it is another one, such as "
+                "fairseq's with zeros for padding, whose positions begin further down, so which "
+                "row stands for which position can't be known.",
+                name=name,
+                file=sheet.called,
+            )
+        )
     if base is None:
         words = say(
             "Learned: {name} holds a vector for each of {rows:,} positions.",
@@ -77,6 +87,15 @@ def from_table(sheet: Sheet, found: Mapping[int | None, Entry], width: int) -> E
 def in_blocks(table: Tensor) -> Tensor:
     """The sinusoid [..., width] in turn, with all its sines first and then all its cosines."""
     return torch.cat((table[..., 0::2], table[..., 1::2]), dim=-1)
+
+
+def _waves(table: Tensor) -> bool:
+    """Whether rows that aren't zeros are pairs of a sine and a cosine, whatever their angles."""
+    rows = table[(table != 0).any(-1)]
+    if len(rows) < 2 or table.shape[1] % 2:
+        return False
+    halves = (rows.chunk(2, -1), (rows[:, 0::2], rows[:, 1::2]))
+    return any(float((a**2 + b**2 - 1).abs().max()) < 2 * CLOSE for a, b in halves)
 
 
 def _sinusoid(table: Tensor) -> tuple[float | None, bool]:

@@ -12,13 +12,16 @@ from torch import Tensor
 from viz_core.encodings import Value
 from viz_core.encodings._scalings import Scaling, frequencies
 from viz_core.errors import DamagedCheckpoint
-from viz_core.readers.description import Finding
+from viz_core.readers.description import Finding, Verdict
+from viz_core.readers.script import names
 from viz_core.readers.script.evidence import Evidence, tensors
 from viz_core.readers.script.sheet import Sheet
 from viz_core.readers.script.tensors import Entry, listed, table_rows
 from viz_core.words import mark, say
 
 CLOSE = 1e-5  # relative: float32 gives 1e-7, a base that is off by one in 10,000 gives 1e-4
+
+_FITS = 0.01  # relative: frequencies further than this from one base's have been scaled
 
 Found = Mapping[int | None, Entry]
 
@@ -27,7 +30,9 @@ def from_frequencies(sheet: Sheet, found: Found) -> Evidence:
     """From inverse frequencies [pair] in radians per token."""
     name = listed([next(iter(found.values())).name])
     given = {n: t.flatten() for n, t in tensors(sheet, found).items()}
-    return _evidence(sheet, name, given, 1.0, None, None)
+    made = _evidence(sheet, name, given, 1.0, None, None)
+    neighbouring = all(entry.last == names.NEIGHBOURING for entry in found.values())
+    return replace(made, likely={"layout": "interleaved"}) if neighbouring else made
 
 
 def from_tables(sheet: Sheet, cosines: Found, sines: Found) -> Evidence:
@@ -152,7 +157,22 @@ def _evidence(
     off = deviation(theta, parameters)
     near = say("exactly") if off < CLOSE else say("to {off:.1%} at most", off=off)
     words = say("{base:,.6g}, by least squares; it fits {near}.", base=base, near=near)
-    if stretch > 1:
+    verdict: Verdict = "note"
+    if off > _FITS:  # one base gives these to no use: something has stretched some of them
+        base = min(max(float(theta[1] / theta[0]) ** -len(theta), 2.0), 1e12)
+        base = _rounded(base) if abs(_rounded(base) / base - 1) < CLOSE * len(theta) else base
+        parameters |= {"theta": base, "scaling": "none", "factor": 1.0}
+        verdict, words = "unknown", say("No single base gives the file's frequencies.")
+        kept = (theta / frequencies(2 * len(theta), base)[0] - 1).abs() < CLOSE * len(theta)
+        if int(kept.sum()) > 1:
+            words = say(
+                "{base:,.6g} gives {kept} of {n} frequencies; the others are scaled, and used as "
+                "they are.",
+                base=base,
+                kept=int(kept.sum()),
+                n=len(theta),
+            )
+    elif stretch > 1:
         words = say(
             "{base:,.6g}, divided by {stretch:.6g}, by least squares; it fits {near}.",
             base=base,
@@ -165,7 +185,7 @@ def _evidence(
             "note",
             say("RoPE: {name} holds {n} frequencies.", name=name, n=len(theta)),
         ),
-        Finding(mark("RoPE base"), "note", words),
+        Finding(mark("RoPE base"), verdict, words),
     ]
     if layout:
         findings.append(

@@ -21,6 +21,7 @@ Shape = tuple[int, ...]
 BESIDE = ("config", "beside")  # the metadata's keys for what a script saved beside its weights
 NATIVE = "attention_atlas"  # a file with this key is a native checkpoint
 LARGEST = 1 << 20  # bytes of a config.json
+SETTINGS = ("config.json", "params.json")  # the second is Meta's
 _NESTED = (
     *("model_args", "config", "model_config", "args", "hparams", "hyper_parameters"),
     "parameters",
@@ -78,10 +79,11 @@ def read(path: Path) -> Sheet | None:
         files = sorted(path.glob("*.safetensors"))
         if len(files) != 1:
             return None
-        (file,), pieces, settings = files, path / "tokenizer.json", path / "config.json"
+        (file,), pieces = files, path / "tokenizer.json"
         tokenizer = pieces if pieces.is_file() else None
-        if settings.is_file() and settings.stat().st_size <= LARGEST:
-            config = _config(settings.read_bytes(), settings.name)
+        for settings in (path / name for name in SETTINGS):
+            if settings.is_file() and settings.stat().st_size <= LARGEST:
+                config |= _config(settings.read_bytes(), settings.name)
         if "model_type" in config or "architectures" in config:  # Hugging Face's
             return None
     elif path.suffix != ".safetensors":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from viz_core.encodings import Parameter, Value, get
 from viz_core.errors import UsageError
@@ -27,7 +28,7 @@ def settle(
     heads, head_dim = _heads(inquiry, layout, evidence)
     tokens = layout.top.get("embedding.weight")
     encoder = layout.family == "torch-encoder" and "head.weight" not in layout.top
-    encoding = _encoding(inquiry, layout, evidence, head_dim)
+    encoding = _encoding(inquiry, layout, evidence, head_dim, family)
     attention = inquiry.choose(
         "attention",
         ("causal", "bidirectional"),
@@ -40,7 +41,8 @@ def settle(
         known["rotary"] = 0 if evidence.turning == head_dim else evidence.turning
     if encoding == "t5":
         known["bidirectional"] = int(attention == "bidirectional")
-    parameters = _parameters(inquiry, encoding, known)
+    known = {**{n: v for n, v in family.items() if n in ("layout", "scaling")}, **known}
+    parameters = _parameters(inquiry, encoding, known, evidence.likely)
     asked = Parameter(
         "length", evidence.rows or 0, mark("The trained length in tokens; 0: unknown."), 0, LARGEST
     )
@@ -98,19 +100,30 @@ def _heads(inquiry: Inquiry, layout: Layout, evidence: Evidence) -> tuple[int, i
     return heads, inner // heads
 
 
-def _encoding(inquiry: Inquiry, layout: Layout, evidence: Evidence, head_dim: int) -> str:
+def _encoding(
+    inquiry: Inquiry,
+    layout: Layout,
+    evidence: Evidence,
+    head_dim: int,
+    family: Mapping[str, str | float],
+) -> str:
     likely = "rope" if head_dim % 2 == 0 else "nope"
     if layout.family == "torch-encoder":  # its queries and keys can't be rotated
         likely = "sinusoidal" if layout.top.get("embedding.weight") else "nope"
     choices = TRACELESS if evidence.encoding is None else (*TRACELESS, "learned", "t5")
     help = mark("The position encoding, of those that leave no trace in a file.")
-    return inquiry.choose("encoding", choices, likely, help, evidence.encoding)
+    return inquiry.choose(
+        "encoding", choices, likely, help, evidence.encoding or family.get("encoding")
+    )
 
 
-def _parameters(inquiry: Inquiry, encoding: str, known: Mapping[str, Value]) -> dict[str, Value]:
-    """The encoding's parameters: what is known of them, and else by its own card."""
+def _parameters(
+    inquiry: Inquiry, encoding: str, known: Mapping[str, Value], likely: Mapping[str, Value]
+) -> dict[str, Value]:
+    """The encoding's parameters: what is known of them, or likely, and else by its own card."""
     found = {}
     for parameter in get(encoding).parameters:
+        parameter = replace(parameter, default=likely.get(parameter.name, parameter.default))
         value = known.get(parameter.name)
         try:
             value = None if value is None else parameter.check(value)
