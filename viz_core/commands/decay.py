@@ -64,7 +64,7 @@ def run(options: argparse.Namespace) -> None:
     nominal: Sequence[float | None] = [None] * config.heads
     if isinstance(model.encoding, ALiBi):
         nominal = [-m for m in model.encoding.slope.tolist()]
-    entries, pairs = [], []
+    entries: list[dict[str, Any]] = []
     for layer in layers:
         slope = fits.slope(parts[layer])
         if plain:
@@ -77,7 +77,7 @@ def run(options: argparse.Namespace) -> None:
             law = None if law is None else curve.aligned(law)
         for h in range(config.heads):
             entry: dict[str, Any] = {"layer": layer + 1, "head": h + 1, "slope": float(slope[h])}
-            entry |= {"nominal": nominal[h], "curve": _shared.listed(values[h])}
+            entry |= {"nominal": nominal[h], "pairs": pairs, "curve": _shared.listed(values[h])}
             entries.append({**entry, "law": None if law is None else _shared.listed(law[h])})
     about = {
         **_shared.about(checkpoint, options, passages, device, time.monotonic() - began),
@@ -87,11 +87,11 @@ def run(options: argparse.Namespace) -> None:
         "unit": "mean probability" if plain else "nats, up to a constant per head",
         "bias": BIASED if plain else None,
         "slope_estimator": "row-fixed-effects",
-        "pairs": pairs,
+        "pairs": max((e["pairs"] for e in entries), key=len),  # a layer with a window has fewer
     }
     if options.out:
         with _shared.written(options.out) as file:
-            file.write(_csv(entries, pairs, plain).encode())
+            file.write(_csv(entries, plain).encode())
     if options.json:
         _shared.print_json({**about, "curves": entries})
     else:
@@ -102,15 +102,15 @@ def run(options: argparse.Namespace) -> None:
         )
 
 
-def _csv(entries: list[dict[str, Any]], pairs: list[int], plain: bool) -> str:
+def _csv(entries: list[dict[str, Any]], plain: bool) -> str:
     """A row per layer, head and distance."""
     text = io.StringIO(newline="")
     writer = csv.writer(text)
     column = "mean_probability" if plain else "log_attention"
     writer.writerow(["layer", "head", "distance", column, "law", "pairs"])
     for e in entries:
-        law = e["law"] or [""] * len(pairs)
-        for d, row in enumerate(zip(e["curve"], law, pairs, strict=True)):
+        law = e["law"] or [""] * len(e["pairs"])
+        for d, row in enumerate(zip(e["curve"], law, e["pairs"], strict=True)):
             writer.writerow([e["layer"], e["head"], d, *row])
     return text.getvalue()
 

@@ -49,6 +49,13 @@ def run(options: argparse.Namespace) -> None:
             common: dict[str, Any] = {"checkpoint": checkpoint.id, "encoding": portrait.encoding}
             common |= {"setting": setting, "length": length, "texts": len(ids)}
             rows += [common | row for row in summary.rows(portrait)]
+            if summary.windowed(portrait):
+                print(
+                    f"note: {checkpoint.id} has layers that see a window of "
+                    f"{portrait.probability.shape[2]:,} tokens; kind and reach need every "
+                    "distance, so they are left blank.",
+                    file=sys.stderr,
+                )
             if options.curves:
                 shas = tuple(p.sha256 for p in passages)
                 kept = Kept(portrait, command, checkpoint.sha256, shas)

@@ -41,9 +41,22 @@ def rows(portrait: Portrait) -> list[dict[str, Value]]:
     return found
 
 
+def windowed(portrait: Portrait) -> bool:
+    """Whether its curves end before its texts do, where some layers see a window alone.
+
+    Kinds and reach need every distance, so `rows` leaves them blank then.
+    """
+    return bool(portrait.probability.shape[2] + portrait.sink < portrait.length)
+
+
 def scores(portrait: Portrait, layer: int) -> dict[str, kinds.Score]:
     """What the heads of a layer are sorted by kind with."""
-    found = kinds.by_distance(portrait.probability[layer], portrait.sink)
+    probability = portrait.probability[layer]
+    if windowed(portrait):
+        blank = kinds.Score(np.full(len(probability), math.nan), math.nan)
+        found = dict.fromkeys((kinds.DIAGONAL, kinds.PREVIOUS, kinds.LOCAL, kinds.LONG), blank)
+    else:
+        found = kinds.by_distance(probability, portrait.sink)
     found[kinds.SINK] = kinds.Score(portrait.sink_mass[layer], portrait.sink_even)
     if not math.isnan(portrait.induction_even):
         found[kinds.INDUCTION] = kinds.Score(portrait.induction[layer], portrait.induction_even)
@@ -64,6 +77,9 @@ def _layer(portrait: Portrait, layer: int) -> dict[str, Column]:
     slopes = slope.compare(p.slope[:, layer], p.nominal)
     far, even = reaches(p, layer)
     told = scores(p, layer)
+    kind: Column = np.array(kinds.sort(told)) if not windowed(p) else math.nan
+    if windowed(p):  # the far keys of full layers are missing, and with them both of these
+        far, even = np.full_like(far, math.nan), np.full_like(even, math.nan)
     columns: dict[str, Column] = {
         "slope": slopes.value,
         "slope_low": slopes.low,
@@ -78,7 +94,7 @@ def _layer(portrait: Portrait, layer: int) -> dict[str, Column]:
         "position": p.explained[layer],
         "position_held_out": p.held_out[layer],
         "position_p": p.chance[layer],
-        "kind": np.array(kinds.sort(told)),
+        "kind": kind,
     }
     for name, score in told.items():
         columns[name.replace(" ", "_")] = score.value
