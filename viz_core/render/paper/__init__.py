@@ -7,8 +7,8 @@ byte: no dates, no random names.
 from __future__ import annotations
 
 import io
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, fields, is_dataclass
 
 from matplotlib.figure import Figure
 from PIL import Image
@@ -47,17 +47,30 @@ def draw(
         if kind not in KINDS:
             raise UnknownName(mark("a format"), kind, list(KINDS))
     found: dict[str, bytes] = {}
+    words = " ".join(_texts(spec.panels))
     if set(kinds) != {"pgf"}:
-        with style.settings(sheet.text):
+        with style.settings(sheet.text, words):
             figure = page.compose(spec, sheet)
             for kind in sorted(set(kinds) - {"pgf"}):
                 found[f"{stem}.{kind}"] = _saved(figure, kind, about, dpi)
     if "pgf" in kinds:
         roomy = pgf.roomy(sheet)
-        with style.settings(roomy.text):
+        with style.settings(roomy.text, words):
             figure = page.compose(spec, roomy)
             found |= pgf.files(figure, stem, f"{about.program}\nprovenance {about.provenance}")
     return found
+
+
+def _texts(part: object) -> Iterator[str]:
+    """Every text within a part of a spec."""
+    if isinstance(part, str):
+        yield part
+    elif isinstance(part, (list, tuple)):
+        for one in part:
+            yield from _texts(one)
+    elif is_dataclass(part):
+        for field in fields(part):
+            yield from _texts(getattr(part, field.name))
 
 
 def _saved(figure: Figure, kind: str, about: About, dpi: float) -> bytes:

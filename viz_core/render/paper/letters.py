@@ -5,6 +5,7 @@ The usual face stays first, so that Latin letters, digits and signs are the same
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import lru_cache
@@ -35,6 +36,9 @@ FAMILIES = {
 }
 
 
+_HAN = re.compile("[\u2e80-\u303f\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef]")
+
+
 @lru_cache(maxsize=len(LANGUAGES))
 def faces(language: str) -> tuple[str, ...]:
     """Families beside the usual one that print `language`; none where that one has its letters.
@@ -56,6 +60,23 @@ def faces(language: str) -> tuple[str, ...]:
             "Debian and Ubuntu: apt install fonts-wqy-microhei), or choose English."
         )
     )
+
+
+def beside(text: str) -> tuple[str, ...]:
+    """Families that print the Chinese letters among `text`, a name in a figure of any language;
+    none where it has none. Raises AtlasError where no such face is installed."""
+    if not _HAN.search(text):
+        return ()
+    try:
+        return faces("zh")
+    except AtlasError:
+        raise AtlasError(
+            say(
+                "Expected a font with Chinese letters for a name in this figure; none is installed "
+                "here, so install one (on Debian and Ubuntu: apt install fonts-wqy-microhei), or "
+                "give the file another name."
+            )
+        ) from None
 
 
 def find(family: str, weight: str = "normal") -> str | None:

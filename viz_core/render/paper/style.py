@@ -11,6 +11,7 @@ import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import matplotlib as mpl
@@ -28,6 +29,7 @@ FACE = "STIXGeneral"
 RC = {
     "font.family": [FACE],
     "mathtext.fontset": "stix",
+    "text.parse_math": False,  # a checkpoint may be called "$5 a$b"; signs here are letters
     "text.hinting": "none",  # letters are as wide in what is measured as in what is printed
     "pdf.fonttype": 42,
     "svg.fonttype": "none",
@@ -59,10 +61,25 @@ _ELSEWHERE = ("backend", "interactive", "toolbar", "webagg", "tk", "savefig.dire
 _ONE_AT_A_TIME = threading.RLock()
 
 
+# Faces beside those of the language, for names in other letters.
+_BESIDE: ContextVar[tuple[str, ...]] = ContextVar("faces_beside", default=())
+
+
 @contextmanager
-def settings(text: float) -> Iterator[None]:
-    """matplotlib's settings for type of `text` points in the language spoken here; threads wait
-    for each other. Raises AtlasError where no installed face has the language's letters."""
+def settings(text: float, words: str = "") -> Iterator[None]:
+    """matplotlib's settings for type of `text` points in the language spoken here, with faces for
+    the letters of `words`; threads wait for each other. Raises AtlasError where no installed face
+    has the language's letters, or those of `words`."""
+    token = _BESIDE.set(letters.beside(words))
+    try:
+        with _settings(text):
+            yield
+    finally:
+        _BESIDE.reset(token)
+
+
+@contextmanager
+def _settings(text: float) -> Iterator[None]:
     default = {k: v for k, v in mpl.rcParamsDefault.items() if not k.startswith(_ELSEWHERE)}
     sizes = dict.fromkeys(
         ("font.size", "axes.labelsize", "xtick.labelsize", "ytick.labelsize"), text
@@ -74,7 +91,7 @@ def settings(text: float) -> Iterator[None]:
 
 def families() -> list[str]:
     """The faces of the language spoken here: each letter is of the first that has it."""
-    return [FACE, *letters.faces(language())]
+    return [FACE, *dict.fromkeys((*letters.faces(language()), *_BESIDE.get()))]
 
 
 def width(text: str, size: float, bold: bool = False) -> float:
