@@ -20,7 +20,7 @@ from tests.test_store import Arrays, files, same
 LENGTHS = (32, 48, 64, 80)
 # Each takes a third of a second: all of them on request, ATLAS_FAULTS=1.
 KILLS = 100 if os.environ.get("ATLAS_FAULTS") == "1" else 15
-SOON = 0.3  # seconds within which one is killed; a survey of these lengths takes some hundredths
+SOON = 0.1  # seconds more until some are killed; a survey of these lengths takes some hundredths
 spawn = multiprocessing.get_context("spawn")
 
 
@@ -82,6 +82,13 @@ def test_two_servers_show_the_same_and_find_what_the_other_has_computed(tmp_path
     assert all(same(later[length], one[length]) for length in LENGTHS)
 
 
+def wait(child: int, folder: Path, results: int) -> None:
+    """Until `child` has left as many results in `folder`."""
+    while len(list(folder.glob("??/*.safetensors"))) < results:
+        assert os.waitpid(child, os.WNOHANG) == (0, 0)
+        time.sleep(0.001)
+
+
 def kill_servers(folder: Path, tell: Connection) -> None:
     """Starts and kills servers; then tells what one that isn't killed shows, and `found`.
 
@@ -95,7 +102,7 @@ def kill_servers(folder: Path, tell: Connection) -> None:
 
     loaded.model(offered.shipped()[0]["rope"])  # shared by all that follow
     random = np.random.default_rng(0)
-    for _ in range(KILLS):
+    for turn in range(KILLS):
         order = random.permutation(LENGTHS).tolist()
         child = os.fork()
         if child == 0:
@@ -105,7 +112,10 @@ def kill_servers(folder: Path, tell: Connection) -> None:
                 signal.pause()
             finally:
                 os._exit(1)
-        time.sleep(random.uniform(0, SOON))
+        # what decides is how many results there are, not how quick this machine is
+        wait(child, folder, results=turn % len(LENGTHS))
+        if turn % 2:  # in the midst of the next one, or right after a result
+            time.sleep(random.uniform(0, SOON))
         os.kill(child, signal.SIGKILL)
         assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGKILL
         for path in folder.glob("??/*.safetensors"):
