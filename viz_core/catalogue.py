@@ -21,7 +21,7 @@ from viz_core.readers import intake, native
 from viz_core.readers.description import Description
 from viz_core.readers.intake.names import WEIGHTS
 from viz_core.subject import Sizes, Subject
-from viz_core.words import mark, say
+from viz_core.words import mark, say, sentences
 
 SHIPPED = Path(__file__).parents[1] / "checkpoints"
 TOKENIZER = SHIPPED / "tokenizer.json"
@@ -57,7 +57,7 @@ class Checkpoint:
 
     @property
     def assumed(self) -> str:
-        """What was assumed of it, in a sentence that stands beside every result; or nothing."""
+        """What was assumed of it, in a sentence; or nothing."""
         found = [
             f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}"
             for name, value in self.description.assumed.items()
@@ -69,6 +69,27 @@ class Checkpoint:
             checkpoint=self.id,
             values=", ".join(found),
         )
+
+    @property
+    def beginning(self) -> str:
+        """That texts don't begin or end as its tokenizer has it, in a sentence; or nothing."""
+        try:
+            around = self.tokenizer().encode("", add_special_tokens=True).tokens
+        except Exception:  # one of another model, or that can't read an empty text
+            around = []
+        if not around:
+            return ""
+        return say(
+            "Texts are read as they are written, without the special tokens that the tokenizer of "
+            "{checkpoint} puts around them ({tokens}); write those out to have them.",
+            checkpoint=self.id,
+            tokens=" ".join(around),
+        )
+
+    @property
+    def caveat(self) -> str:
+        """What stands beside every result of it: in notes, captions and provenance; or nothing."""
+        return sentences(*(s for s in (self.assumed, self.beginning) if s))
 
     def load(self, device: torch.device | None = None) -> Subject:
         """The model in float32 on `device` (the CPU by default). Raises DamagedCheckpoint."""

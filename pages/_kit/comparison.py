@@ -42,7 +42,7 @@ def show(state: CompareState, shipped: dict[str, Checkpoint], default: CompareSt
     passages = compared.read(state, chosen)
     lengths = [len(some[0].ids) for some in passages]
     notes = [p.note for some in passages for p in some if p.note]
-    notes += [c.assumed for c in chosen if c.assumed]
+    notes += [c.caveat for c in chosen if c.caveat]
     causal = all(c.config.causal for c in chosen)
     if cut := zoom.fit(lengths, causal):
         state = zoom.placed(state)

@@ -30,7 +30,7 @@ def elsewhere(names: Iterable[str]) -> str:
 
 def checkpoints(some: Iterable[Checkpoint]) -> tuple[Source, ...]:
     """The checkpoints, each once."""
-    return tuple(dict.fromkeys(Source("checkpoint", c.id, c.sha256, c.assumed) for c in some))
+    return tuple(dict.fromkeys(Source("checkpoint", c.id, c.sha256, c.caveat) for c in some))
 
 
 def texts(name: str, passages: Sequence[Passage]) -> tuple[Source, ...]:

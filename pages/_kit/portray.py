@@ -127,8 +127,8 @@ def passages(state: DecayState, checkpoint: Checkpoint) -> list[texts.Passage]:
 
 
 def notes(some: Iterable[texts.Passage], models: Iterable[Checkpoint] = ()) -> None:
-    """What is to be said of passages, and what was assumed of models, each sentence once."""
-    said = [*(p.note for p in some), *(model.assumed for model in models)]
+    """What is to be said of passages, and of models, each sentence once."""
+    said = [*(p.note for p in some), *(model.caveat for model in models)]
     for note in dict.fromkeys(note for note in said if note):
         st.info(note)
 

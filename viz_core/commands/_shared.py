@@ -43,7 +43,7 @@ def opened(options: argparse.Namespace) -> tuple[Checkpoint, Subject, torch.devi
     if options.text == texts.PASTED:
         raise UsageError("Expected your own text as --text-file PATH; got --text pasted.")
     checkpoint = catalogue.find(options.checkpoint)
-    tell_assumed([checkpoint])
+    tell_caveats([checkpoint])
     model = checkpoint.load(place)
     traces.check_length(model, options.length)
     return checkpoint, model, place, checkpoint.tokenizer()
@@ -63,7 +63,7 @@ def checkpoints(names: Sequence[str]) -> list[Checkpoint]:
     found = [catalogue.find(name) for name in names] or list(catalogue.shipped().values())
     if not found:
         raise AtlasError("Expected checkpoints; there are none. Run `make checkpoints` first.")
-    tell_assumed(found)
+    tell_caveats(found)
     return found
 
 
@@ -129,11 +129,11 @@ def tell(passages: Sequence[texts.Passage]) -> None:
         print(f"note: {note}", file=sys.stderr)
 
 
-def tell_assumed(found: Sequence[Checkpoint]) -> None:
-    """What was assumed of checkpoints, on standard error."""
+def tell_caveats(found: Sequence[Checkpoint]) -> None:
+    """What stands beside every result of checkpoints, on standard error."""
     for checkpoint in found:
-        if checkpoint.assumed:
-            print(f"note: {checkpoint.assumed}", file=sys.stderr)
+        if checkpoint.caveat:
+            print(f"note: {checkpoint.caveat}", file=sys.stderr)
 
 
 def about(
@@ -145,7 +145,7 @@ def about(
 ) -> dict[str, Any]:
     """What every result says of itself; `seconds` from the first pass on, without loading."""
     notes = dict.fromkeys(p.note for p in passages if p.note)
-    notes |= {checkpoint.assumed: None} if checkpoint.assumed else {}
+    notes |= {checkpoint.caveat: None} if checkpoint.caveat else {}
     return {
         "checkpoint": checkpoint.id,
         "checkpoint_sha256": checkpoint.sha256,

@@ -88,7 +88,7 @@ def _loaded(
 ) -> tuple[Checkpoint, Subject]:
     """The checkpoint called `name`, once all lengths and settings are known to be possible."""
     checkpoint = catalogue.find(name)
-    _shared.tell_assumed([checkpoint])
+    _shared.tell_caveats([checkpoint])
     config = checkpoint.config
     for setting in options.scaling or [""]:
         for n in options.lengths:

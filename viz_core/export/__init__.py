@@ -39,10 +39,10 @@ class Export:
     dpi: float = paper.DPI
 
     def __post_init__(self) -> None:
-        """What was assumed of a checkpoint stands in the caption."""
-        assumed = dict.fromkeys(s.assumed for s in self.provenance.sources if s.assumed)
-        if assumed:
-            caption = sentences(self.spec.caption, *assumed)
+        """What was assumed of a checkpoint, and how its texts begin, stands in the caption."""
+        caveats = dict.fromkeys(s.caveat for s in self.provenance.sources if s.caveat)
+        if caveats:
+            caption = sentences(self.spec.caption, *caveats)
             object.__setattr__(self, "spec", replace(self.spec, caption=caption))
 
     def files(self, kind: str) -> dict[str, bytes]:

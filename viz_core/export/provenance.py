@@ -33,12 +33,13 @@ Facts = Mapping[str, Plain | Sequence[Plain]]
 @dataclass(frozen=True)
 class Source:
     """A checkpoint, text or table that a figure was made from, and the sha256 of its bytes (of a
-    text: of its token ids). `assumed`: a sentence of what was assumed of a checkpoint."""
+    text: of its token ids). `caveat`: what was assumed of a checkpoint, and how
+    its texts begin."""
 
     what: str
     name: str
     sha256: str
-    assumed: str = ""
+    caveat: str = ""
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,7 @@ def parsed(text: str, name: str) -> Provenance:
                     what=_word(s["what"]),
                     name=_word(s["name"]),
                     sha256=_word(s["sha256"]),
-                    assumed=_word(s.get("assumed", "")),
+                    caveat=_word(s.get("caveat", "")),
                 )
                 for s in found["sources"]
             ),

@@ -94,7 +94,7 @@ def portrait(
 
 def of_checkpoint(checkpoint: Checkpoint) -> Source:
     """What provenance says of a checkpoint."""
-    return Source("checkpoint", checkpoint.id, checkpoint.sha256, checkpoint.assumed)
+    return Source("checkpoint", checkpoint.id, checkpoint.sha256, checkpoint.caveat)
 
 
 def of_texts(text: str, shas: Sequence[str]) -> tuple[Source, ...]:

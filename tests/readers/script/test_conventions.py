@@ -173,4 +173,4 @@ def test_what_is_assumed_stands_in_every_result(tmp_path: Path, cli: Cli) -> Non
     with zipfile.ZipFile(tmp_path / "a.zip") as bundle:
         caption = bundle.read("caption.txt").decode()
         sources = json.loads(bundle.read("provenance.json"))["sources"]
-    assert assumed in caption and sources[0]["assumed"] == assumed
+    assert assumed in caption and sources[0]["caveat"] == assumed
