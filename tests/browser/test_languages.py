@@ -78,7 +78,7 @@ NAMES = (
 )
 # Data of the page, not its words: what a text says, files and commands, ids as a table has them.
 DATA = re.compile(
-    r"“[^”]*”|`[^`]*`|https?://\S+|[\w*/-]*\.(?:py|pth?|csv|md|toml|json|bin|gguf|safetensors|zip)\b|"
+    r"“[^”]*”|`[^`]*`|https?://\S+|[\w*/-]*\.(?:py|pth?|ckpt|csv|md|toml|json|bin|gguf|safetensors|zip)\b|"
     r"\b[a-z0-9]+[_/=~-][a-z0-9_/=~-]+\b|%\{[^}]*\}|"
     r"\b[A-Z0-9]{2,}\b|[A-Z]\w+(?: & [A-Z]\w+| et al\.)"  # abbreviations, and who wrote a paper
 )
