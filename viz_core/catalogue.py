@@ -73,18 +73,26 @@ class Checkpoint:
     @property
     def beginning(self) -> str:
         """That texts don't begin or end as its tokenizer has it, in a sentence; or nothing."""
-        try:
-            around = self.tokenizer().encode("", add_special_tokens=True).tokens
-        except Exception:  # one of another model, or that can't read an empty text
-            around = []
-        if not around:
+        if not self._around:
             return ""
         return say(
             "Texts are read as they are written, without the special tokens that the tokenizer of "
             "{checkpoint} puts around them ({tokens}); write those out to have them.",
             checkpoint=self.id,
-            tokens=" ".join(around),
+            tokens=" ".join(self._around),
         )
+
+    @cached_property
+    def _around(self) -> list[str]:
+        """The tokens that its tokenizer puts around a text; once, since its file is hashed for it.
+
+        None where it is one of another model, or can't read an empty text.
+        """
+        try:
+            found: list[str] = self.tokenizer().encode("", add_special_tokens=True).tokens
+        except Exception:
+            return []
+        return found
 
     @property
     def caveat(self) -> str:

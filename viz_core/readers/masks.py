@@ -33,6 +33,18 @@ class Sight:
         return seen & (distance >= 0) if self.causal else seen
 
 
+def told(seen: Tensor, queries: Tensor) -> Sight | None:
+    """The Sight by which `queries` (the first, the last and others) see keys as `seen` has it.
+
+    `seen` bool [query, key]; None where it isn't a matter of distance alone.
+    """
+    count = seen.shape[1]
+    causal = not bool(seen[0, 1:].any())  # what the first query sees past itself is the future
+    window = int(seen[-1].sum())  # the last query has none of it
+    sight = Sight(causal, None if window == count else window)
+    return sight if torch.equal(seen, sight.rows(queries, count)) else None
+
+
 def learn(function: MaskFunction, count: int, device: torch.device | str = "cpu") -> Sight:
     """The Sight that `function` describes over `count` positions.
 
@@ -44,10 +56,8 @@ def learn(function: MaskFunction, count: int, device: torch.device | str = "cpu"
     keys = torch.arange(count, device=device)
     zero = torch.zeros(1, 1, dtype=torch.long, device=device)
     seen = function(zero, zero, queries[:, None], keys[None, :]).expand(len(queries), count)
-    causal = not bool(seen[0, 1:].any())  # what the first query sees past itself is the future
-    window = int(seen[-1].sum())  # the last query has none of it
-    sight = Sight(causal, None if window == count else window)
-    if not torch.equal(seen, sight.rows(queries, count)):
+    sight = told(seen, queries)
+    if sight is None:
         raise UsageError(
             say(
                 "Expected a mask that depends on distance alone; at {count:,} tokens this model's "

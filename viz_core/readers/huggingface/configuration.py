@@ -74,7 +74,7 @@ def build(said: dict[str, Any]) -> Any:
             _check(name, value)
         config = made(**_known(made, said), **_FIXED)
         _scaled(config)
-    _alibi(said)
+    _mpt(said)
     if getattr(config, "sinusoidal_pos_embds", False):
         raise DamagedCheckpoint(
             say(
@@ -105,7 +105,7 @@ def _scaled(config: Any) -> None:
             )
 
 
-def _alibi(said: Mapping[str, Any]) -> None:
+def _mpt(said: Mapping[str, Any]) -> None:
     """Raises DamagedCheckpoint for an MPT whose attention is another than transformers has."""
     attention = said.get("attn_config") if said["model_type"] == "mpt" else None
     if not isinstance(attention, dict):

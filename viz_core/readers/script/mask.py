@@ -15,7 +15,7 @@ from torch import Tensor
 
 from viz_core.errors import DamagedCheckpoint
 from viz_core.readers.description import Finding
-from viz_core.readers.masks import Sight
+from viz_core.readers.masks import Sight, told
 from viz_core.readers.script.evidence import Evidence
 from viz_core.readers.script.sheet import Sheet
 from viz_core.readers.script.tensors import Entry, listed
@@ -112,10 +112,8 @@ def _sight(sheet: Sheet, entry: Entry) -> Sight | None:
 
 def _of(sheet: Sheet, entry: Entry, seen: Tensor) -> Sight:
     """The Sight whose rows are `seen` [query, key]; DamagedCheckpoint where there is none."""
-    count, causal = len(seen), not bool(seen[0, 1:].any())
-    window = int(seen[-1].sum())
-    sight = Sight(causal, None if window == count else window)
-    if not torch.equal(seen, sight.rows(torch.arange(count), count)):
+    sight = told(seen, torch.arange(len(seen)))
+    if sight is None:
         raise _unknown(
             sheet,
             listed([entry.name]),
