@@ -7,11 +7,10 @@ import shutil
 import subprocess
 import zipfile
 import zlib
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator, Page, TimeoutError, expect
+from playwright.sync_api import Locator, Page, expect
 
 from viz_core.export import embedded
 
@@ -40,14 +39,13 @@ def patience(page: Page) -> None:
 
 
 def choose(page: Page, label: str, option: str) -> None:
-    """Takes an option of a select box."""
-    page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
+    """Takes an option of a select box, whose list a page that is drawn anew may close again."""
     wanted = page.get_by_role("option", name=option, exact=True)
-    for _ in range(5):
-        page.get_by_role("combobox", name=label, exact=True).click()
-        with suppress(TimeoutError):  # a page that is drawn anew closes the list: again
-            wanted.wait_for(timeout=READY / 5)
-            break
+    closed = page.get_by_role("combobox", name=label, exact=True, expanded=False)
+    page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
+    while not wanted.is_visible():
+        if closed.is_visible():
+            closed.click()
     wanted.click()
 
 

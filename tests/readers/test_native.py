@@ -59,10 +59,10 @@ def refused(path: Path) -> str:
     """What is said of the damaged file: one sentence on one line, the same from both readers."""
     said = []
     for act in (native.header, native.read):
-        began, before = time.monotonic(), devices.peak_bytes(torch.device("cpu"))
+        began, before = time.process_time(), devices.peak_bytes(torch.device("cpu"))
         with pytest.raises(DamagedCheckpoint) as caught:
             act(path)
-        assert time.monotonic() - began < 5
+        assert time.process_time() - began < 5  # of work: waiting for a busy machine is none
         assert devices.peak_bytes(torch.device("cpu")) - before < 1 << 28
         said.append(str(caught.value))
     message = said[0]
