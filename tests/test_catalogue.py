@@ -10,7 +10,6 @@ import safetensors.torch
 import torch
 from tokenizers import Tokenizer
 
-from tests.conftest import Cli
 from viz_core import catalogue, texts
 from viz_core.errors import AtlasError, DamagedCheckpoint, TextError, UnknownName
 from viz_core.model import ModelConfig, Transformer
@@ -194,28 +193,3 @@ def test_a_file_of_another_kind_is_checked_once(
     assert (found.id, found.description.format) == ("layer", "state-dict")
     monkeypatch.setattr(catalogue.intake, "admit", lambda *_: pytest.fail("it is known"))
     assert catalogue.find(str(tmp_path / "layer.pt")).sha256 == found.sha256
-
-
-def test_how_texts_begin_is_said(tmp_path: Path, cli: Cli) -> None:
-    """A Gemma's tokenizer puts <bos> before a text; texts here are read as they are written."""
-    from tokenizers import models, pre_tokenizers, processors
-
-    from tests.readers.huggingface.families import save
-
-    save(tmp_path / "gemma", "gemma")
-    words = {"<pad>": 0, "<bos>": 1, "<eos>": 2, **{f"w{i}": i for i in range(3, 64)}}
-    made = Tokenizer(models.WordLevel(words, "<pad>"))
-    made.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    made.add_special_tokens(["<pad>", "<bos>", "<eos>"])
-    made.save(str(tmp_path / "gemma" / "tokenizer.json"))
-    assert catalogue.find(str(tmp_path / "gemma")).caveat == ""
-    template = processors.TemplateProcessing(single="<bos> $A", special_tokens=[("<bos>", 1)])
-    made.post_processor = template
-    made.save(str(tmp_path / "gemma" / "tokenizer.json"))
-    found = catalogue.find(str(tmp_path / "gemma"))
-    assert "without the special tokens" in found.caveat and "(<bos>)" in found.caveat
-    (tmp_path / "text.txt").write_text("<bos> w3 w4 w5")
-    text = ("--text-file", tmp_path / "text.txt", "--length", 4, "--json")
-    status, out, err = cli("map", tmp_path / "gemma", *text)
-    assert status == 0 and found.caveat in err and json.loads(out)["note"] == found.caveat
-    assert all(c.caveat == "" for c in catalogue.shipped().values())

@@ -15,7 +15,7 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import WhitespaceSplit
 
-from viz_core import encodings, journal, readers
+from viz_core import encodings, journal, readers, texts
 from viz_core.errors import AtlasError, DamagedCheckpoint, UnknownName
 from viz_core.readers import intake, native
 from viz_core.readers.description import Description
@@ -26,14 +26,24 @@ from viz_core.words import mark, say, sentences
 SHIPPED = Path(__file__).parents[1] / "checkpoints"
 TOKENIZER = SHIPPED / "tokenizer.json"
 _SUFFIXES = (*WEIGHTS, ".zip")
+SPECIAL_TOKENS = encodings.Parameter(
+    "special_tokens",
+    "on",
+    mark("Whether texts begin and end with the special tokens that its tokenizer puts there."),
+    choices=("on", "off"),
+)
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """One checkpoint, as it describes itself; weights are read by `load`."""
+    """One checkpoint, as it describes itself; weights are read by `load`.
+
+    `special_tokens`: whether texts begin and end as its own tokenizer has it, with <bos>, say.
+    """
 
     id: str
     description: Description
+    special_tokens: bool = True
 
     @property
     def path(self) -> Path:
@@ -72,32 +82,61 @@ class Checkpoint:
 
     @property
     def beginning(self) -> str:
-        """That texts don't begin or end as its tokenizer has it, in a sentence; or nothing."""
-        if not self._around:
-            return ""
+        """How texts begin and end where its tokenizer puts tokens there, in a sentence."""
+        before, after = (" ".join(tokens) for tokens in self.around)
+        facts = {"checkpoint": self.id, "before": before, "after": after}
+        match self.special_tokens, before, after:
+            case _, "", "":
+                return ""
+            case False, _, _:
+                return say(
+                    "Texts are read as they are written, without the special tokens that the "
+                    "tokenizer of {checkpoint} puts around them ({tokens}).",
+                    checkpoint=self.id,
+                    tokens=sentences(before, after),
+                )
+            case True, _, "":
+                return say(
+                    "Texts begin with {before}, as the tokenizer of {checkpoint} has it.", **facts
+                )
+            case True, "", _:
+                return say(
+                    "Texts end with {after}, as the tokenizer of {checkpoint} has it.", **facts
+                )
         return say(
-            "Texts are read as they are written, without the special tokens that the tokenizer of "
-            "{checkpoint} puts around them ({tokens}); write those out to have them.",
-            checkpoint=self.id,
-            tokens=" ".join(self._around),
+            "Texts begin with {before} and end with {after}, as the tokenizer of {checkpoint} has "
+            "it.",
+            **facts,
         )
 
     @cached_property
-    def _around(self) -> list[str]:
-        """The tokens that its tokenizer puts around a text; once, since its file is hashed for it.
+    def around(self) -> tuple[list[str], ...]:
+        """The tokens that its tokenizer puts (before, after) a text.
 
-        None where it is one of another model, or can't read an empty text.
+        None where it is one of another model.
         """
         try:
-            found: list[str] = self.tokenizer().encode("", add_special_tokens=True).tokens
-        except Exception:
-            return []
-        return found
+            pieces = self._pieces(special_tokens=True)
+        except AtlasError:
+            return [], []
+        before, after = texts.around(pieces)
+        return tuple([pieces.id_to_token(i) or "" for i in ids] for ids in (before, after))
 
     @property
     def caveat(self) -> str:
         """What stands beside every result of it: in notes, captions and provenance; or nothing."""
         return sentences(*(s for s in (self.assumed, self.beginning) if s))
+
+    @property
+    def questions(self) -> tuple[encodings.Parameter, ...]:
+        """What may be answered about it, with the likeliest value as default."""
+        return (*self.description.questions, *([SPECIAL_TOKENS] if any(self.around) else []))
+
+    @property
+    def answers(self) -> dict[str, encodings.Value]:
+        """What was answered."""
+        given = {} if self.special_tokens else {SPECIAL_TOKENS.name: "off"}
+        return {**self.description.answers, **given}
 
     def load(self, device: torch.device | None = None) -> Subject:
         """The model in float32 on `device` (the CPU by default). Raises DamagedCheckpoint."""
@@ -107,18 +146,29 @@ class Checkpoint:
         """The tokenizer it was trained with; for want of one, one that takes token numbers alone.
 
         That is the tokenizer.json beside it; ours for our own and for a model without an
-        embedding, whose inputs are made up for any token. Raises AtlasError where that is another
-        one than its description names, or one of another size.
+        embedding, whose inputs are made up for any token. It puts nothing around a text where
+        `special_tokens` is false. Raises AtlasError where that is another one than its description
+        names, or one of another size.
         """
+        return self._pieces(self.special_tokens)
+
+    @property
+    def numbered(self) -> bool:
+        """Whether it came without a tokenizer, so that its tokens have numbers and no letters."""
+        d, size = self.description, self.config.vocabulary
+        alone = d.tokenizer is None and d.format != "native" and size > 0
+        return alone and self.tokenizer() is _numbers(size)
+
+    def _pieces(self, special_tokens: bool) -> Tokenizer:
         d, own, wanted = self.description, self.description.tokenizer, self.config.vocabulary
         path = own or TOKENIZER
-        pieces = _pieces(path, native.sha256(path))
+        pieces = _pieces(path, native.sha256(path), special_tokens)
         size, trained_with = pieces.get_vocab_size(), self.facts.get("tokenizer_sha256")
         if not wanted:
             return pieces
         ours = d.format == "native" or (d.family == "attention-atlas" and size == wanted)
         if own is None and not ours:
-            return _other(d.path, self.sha256) or _numbers(wanted)
+            return _other(d.path, self.sha256, special_tokens) or _numbers(wanted)
         other = size != wanted if ours else size > wanted  # embeddings may be padded
         if other or trained_with not in (None, native.sha256(path)):
             raise AtlasError(
@@ -159,14 +209,22 @@ class Checkpoint:
 
 
 @lru_cache(maxsize=8)
-def _pieces(path: Path, sha256: str) -> Tokenizer:
+def _pieces(path: Path, sha256: str, special_tokens: bool) -> Tokenizer:
     """One tokenizer for all checkpoints that share it, so that a text is cut into tokens once."""
-    return Tokenizer.from_file(str(path))
+    found = readers.tokenizer(path)
+    assert found is not None  # for a file that holds one
+    return found if special_tokens else _bare(found)
 
 
 @lru_cache(maxsize=8)
-def _other(path: Path, sha256: str) -> Tokenizer | None:
-    return readers.tokenizer(path)
+def _other(path: Path, sha256: str, special_tokens: bool) -> Tokenizer | None:
+    found = readers.tokenizer(path)
+    return found if special_tokens or found is None else _bare(found)
+
+
+def _bare(pieces: Tokenizer) -> Tokenizer:
+    pieces.post_processor = None
+    return pieces
 
 
 @lru_cache(maxsize=8)
@@ -206,8 +264,8 @@ def find(name: str, folder: Path = SHIPPED) -> Checkpoint:
     """The shipped checkpoint with id `name`, or the one at that path.
 
     A path may end with answers to what the checkpoint doesn't say, as in
-    `model.safetensors?heads=8&encoding=alibi`. Raises UnknownName with the known ids, and as
-    `readers.describe` does.
+    `model.safetensors?heads=8&encoding=alibi`, and with `special_tokens=off`. Raises UnknownName
+    with the known ids, UsageError for an answer that can't be, and as `readers.describe` does.
     """
     known = {p.parent.name: p for p in sorted(folder.glob("*/model.safetensors"))}
     if name in known:
@@ -218,9 +276,16 @@ def find(name: str, folder: Path = SHIPPED) -> Checkpoint:
     answers = dict(parse_qsl(asked, keep_blank_values=True))
     path = Path(where)
     marks = _marks(path)
-    description = native.describe(path, answers)
-    description = description or readers.describe(_admitted(path, marks), answers)
-    return Checkpoint(_name(path), description)
+    if (ours := native.describe(path, answers)) is not None:
+        return Checkpoint(_name(path), ours)
+    rest, special_tokens = asked_of_texts(answers)
+    return Checkpoint(_name(path), readers.describe(_admitted(path, marks), rest), special_tokens)
+
+
+def asked_of_texts(answers: Mapping[str, object]) -> tuple[dict[str, object], bool]:
+    """(answers that a reader takes, whether special tokens are on). UnknownName for neither."""
+    rest = dict(answers)
+    return rest, SPECIAL_TOKENS.check(rest.pop(SPECIAL_TOKENS.name, "on")) == "on"
 
 
 def _marks(path: Path) -> list[tuple[str, int, int]]:

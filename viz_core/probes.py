@@ -108,14 +108,17 @@ def previous_token(trace: Trace) -> Score:
 def induction(model: Subject, tokenizer: Tokenizer, seeds: int = SEEDS) -> Score:
     """Prefix matching (Olsson et al. 2022): looking at what followed earlier copies of a token.
 
-    PERIOD random tokens COPIES times, without the marks that are no content. For each query from
-    the second copy on, the probabilities of the tokens after its earlier copies (distances
-    25 r - 1) add up; the baseline is their number / (i + 1). Means over queries and sequences.
+    PERIOD random tokens COPIES times, without the marks that are no content, after the special
+    tokens that begin a text. For each query from the second copy on, the probabilities of the
+    tokens after its earlier copies (distances 25 r - 1) add up; the baseline is their number /
+    (i + 1). Means over queries and sequences.
     LengthError where the encoding ends before PERIOD x COPIES tokens.
     """
-    drawn = texts.passages(texts.RANDOM, PERIOD, seeds, tokenizer)
-    scores = [_prefix_matching(trace(model, p.ids * COPIES), PERIOD) for p in drawn]
-    return mean(scores)
+    before, after = texts.around(tokenizer)
+    first, size = len(before), len(before) + PERIOD
+    drawn = texts.passages(texts.RANDOM, size + len(after), seeds, tokenizer)
+    copies = [[*before, *p.ids[first:size] * COPIES] for p in drawn]
+    return mean([_prefix_matching(trace(model, ids), PERIOD, first) for ids in copies])
 
 
 def mean(scores: Sequence[Score]) -> Score:
@@ -149,14 +152,18 @@ def _at_distance(trace: Trace, layer: int, distance: int) -> Tensor:
     return probability
 
 
-def _prefix_matching(passed: Trace, period: int) -> Score:
-    """The score of one text that repeats after `period` tokens, from its second copy on."""
-    n = passed.length
+def _prefix_matching(passed: Trace, period: int, first: int) -> Score:
+    """The score of one text that repeats after `period` tokens from `first` on, from its second
+    copy on."""
+    n = passed.length - first
     steps = range(period, n, period)
-    queries = n - period
     total = [
-        sum(_at_distance(passed, layer, s - 1)[:, 1:].sum(-1).cpu().double().numpy() for s in steps)
+        sum(
+            _at_distance(passed, layer, s - 1)[:, 1 + first :].sum(-1).cpu().double().numpy()
+            for s in steps
+        )
         for layer in range(len(passed.layers))
     ]
     query = np.arange(period, n)
-    return Score(np.stack(total) / queries, float((query // period / (query + 1)).mean()))
+    baseline = query // period / (query + first + 1)
+    return Score(np.stack(total) / len(query), float(baseline.mean()))

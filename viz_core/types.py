@@ -66,9 +66,13 @@ SPAN = 16_384  # tokens of a document that losses by length are measured on, whe
 
 @dataclass(frozen=True)
 class Sample:
-    """The first tokens of one document (or a passage of one): ids, and the sha256 of them."""
+    """The first tokens of one document (or a passage of one): ids, and the sha256 of them.
+
+    `before`: special tokens in whose place every window on it begins, as its tokenizer has it.
+    """
 
     id: str
     source: str
     ids: tuple[int, ...]
     sha256: str
+    before: tuple[int, ...] = ()

@@ -25,7 +25,7 @@ loading = threading.Lock()  # one model at a time: two at once may not fit
 
 def tokenizer(checkpoint: Checkpoint) -> Tokenizer:
     """The tokenizer of `checkpoint`; one object for all that share it. Raises AtlasError."""
-    key = _there(checkpoint).sha256
+    key = _there(checkpoint).sha256, checkpoint.special_tokens
     found = tokenizers.get(key)
     if found is None:
         found = checkpoint.tokenizer()

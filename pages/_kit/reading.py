@@ -36,15 +36,9 @@ def one(checkpoint: Checkpoint, text: str, read: Callable[[Tokenizer], T], own: 
     return each([checkpoint], text, read, own)[0]
 
 
-def numbered(checkpoint: Checkpoint) -> bool:
-    """Whether it came without its tokenizer, so that its tokens have numbers and no letters."""
-    d = checkpoint.description
-    return d.tokenizer is None and d.format != "native" and d.config.vocabulary > 0
-
-
 def _fit(checkpoint: Checkpoint, text: str, own: str) -> Tokenizer:
     """The tokenizer of `checkpoint`, once it is known that it can read the text."""
-    if numbered(checkpoint) and text not in (texts.RANDOM, texts.REPEATED):
+    if checkpoint.numbered and text not in (texts.RANDOM, texts.REPEATED):
         size = checkpoint.config.vocabulary
         known = loaded.tokenizer(checkpoint).token_to_id
         if text != texts.PASTED or not all(known(word) is not None for word in own.split()):

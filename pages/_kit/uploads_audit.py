@@ -12,7 +12,6 @@ from pages._kit import (
     lab,
     language,
     loaded,
-    reading,
     uploads_form,
     uploads_room,
     uploads_words,
@@ -130,7 +129,7 @@ def _ways(one: Checkpoint, shipped: Mapping[str, Checkpoint]) -> None:
     nearest = max((n for n in LENGTHS if n <= length), default=LENGTHS[0])
     decay = {"v": "1", "chosen": one.id, "source": "own", "length": str(nearest)}
     losses = {"v": "1", "live": one.id, "setting": "none", "upto": "1024"}
-    if reading.numbered(one):  # it can read no other
+    if one.numbered:  # it can read no other
         maps["text"] = decay["text"] = losses["on"] = texts.RANDOM
     with st.container(horizontal=True, gap="medium"):
         st.page_link(

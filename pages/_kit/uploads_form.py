@@ -17,16 +17,17 @@ ACROSS = 3  # questions in a row
 
 
 def show(upload: Upload, one: Checkpoint) -> None:
-    """The form; nothing where the file says all of itself."""
-    questions, answers = one.description.questions, one.description.answers
+    """The form; nothing where there is no question."""
+    questions, answers = one.questions, one.answers
     if not questions:
         return
-    st.markdown(
-        say(
-            "**The file doesn't say all of itself.** The likeliest values are filled in; correct "
-            "what you know better."
+    if one.description.questions:
+        st.markdown(
+            say(
+                "**The file doesn't say all of itself.** The likeliest values are filled in; "
+                "correct what you know better."
+            )
         )
-    )
     key = f"answers_{upload.id[:12]}"
     with st.form(key, border=False):
         for first in range(0, len(questions), ACROSS):

@@ -16,7 +16,7 @@ import streamlit as st
 
 from pages._kit import uploads_room
 from viz_core import readers
-from viz_core.catalogue import Checkpoint
+from viz_core.catalogue import SPECIAL_TOKENS, Checkpoint, asked_of_texts
 from viz_core.encodings import Value
 from viz_core.errors import AtlasError
 from viz_core.readers.description import Description
@@ -90,6 +90,8 @@ def answer(upload: Upload, wanted: Mapping[str, Value]) -> None:
         if name is None:
             break
         given[name] = wanted[name]
+    asked_of_texts(wanted)
+    given |= {n: value for n, value in wanted.items() if n == SPECIAL_TOKENS.name}
     every: Mapping[str, Answers] = st.session_state.get("uploads_answers", {})
     st.session_state.uploads_answers = {**every, upload.id: tuple(sorted(given.items()))}
 
@@ -108,9 +110,10 @@ def _checkpoint(
 
     Its findings are in the language `spoken`.
     """
+    rest, special_tokens = asked_of_texts(dict(given))
     with speaking(spoken):
-        description = readers.describe(path, dict(given))
-    one = Checkpoint(short(files, sha256, description), description)
+        description = readers.describe(path, rest)
+    one = Checkpoint(short(files, sha256, description), description, special_tokens)
     assert one.sha256  # read now, while its files are there
     return one
 

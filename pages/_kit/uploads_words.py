@@ -7,7 +7,6 @@ from datetime import datetime
 
 from babel.dates import format_date
 
-from pages._kit import reading
 from viz_core import encodings
 from viz_core.catalogue import Checkpoint
 from viz_core.encodings import Value
@@ -52,6 +51,7 @@ NAMES = {
     "norms": mark("norms"),
     "order": mark("order"),
     "residual": mark("residual"),
+    "special_tokens": mark("special tokens"),
     "rotary": mark("rotary"),
     "scaling": mark("scaling"),
     "share": mark("share"),
@@ -105,7 +105,7 @@ def facts(one: Checkpoint) -> list[tuple[str, str]]:
     sees = say("the keys before it") if c.causal else say("all keys, on both sides")
     values = ", ".join(f"{_word(n)} {_number(v)}" for n, v in _parameters(one).items())
     pieces = say("its own") if d.tokenizer else say("this project's")
-    if reading.numbered(one):
+    if one.numbered:
         pieces = say("none: it reads random tokens, or token numbers")
     unknown, tokens = say("unknown"), mark("{n:,} tokens")
     return [

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
+from tokenizers import Tokenizer
+from tokenizers.processors import TemplateProcessing
 
 from pages._kit import device, loaded, offered, shipped, uploads_known, uploads_room, uploads_words
 from tests.pages import checkpoint_files as files
@@ -339,6 +341,30 @@ def test_weights_for_which_there_is_no_room_are_refused(monkeypatch: pytest.Monk
         loaded.model(one)
 
 
+def test_texts_begin_as_the_tokenizer_has_it_until_it_is_turned_off(tmp_path: Path) -> None:
+    folder = files.llama(tmp_path / "llama")
+    made = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    (bos, number) = min(made.get_vocab().items(), key=lambda item: item[1])
+    made.post_processor = TemplateProcessing(single=[bos, "$A"], special_tokens=[(bos, number)])
+    made.save(str(folder / "tokenizer.json"))
+    app = dropped(opened(), *sorted(folder.iterdir()))
+    assert not app.exception and not app.error
+    (id,) = uploads(app)
+    asked = {"v": "1", "a": f"{id}.1.1", "b": "rope.2.1", "text": "random", "length": "64"}
+    gone_to(app, "compare", asked)
+    assert not app.exception and not app.error
+    assert any(f"Texts begin with {bos}" in c.value for c in (*app.caption, *app.info))
+    app.switch_page("checkpoints.py").run()
+    app.selectbox[[s.label for s in app.selectbox].index("Special tokens")].set_value("off")
+    next(b for b in app.button if b.label == "Use these values").click().run()
+    assert not app.exception and not app.error
+    (one,) = uploads(app).values()
+    assert one.id == id and not one.special_tokens
+    gone_to(app, "compare", asked)
+    assert not app.exception and not app.error
+    assert any("without the special tokens" in c.value for c in (*app.caption, *app.info))
+
+
 def owner(app: AppTest) -> str:
     return str(app.session_state["uploads_owner"])
 
@@ -355,9 +381,8 @@ def uploads(app: AppTest) -> dict[str, Checkpoint]:
     for upload in uploads_room.uploads().list(name):
         inside = uploads_known.admitted(upload.admitted)
         if inside is not None:
-            description = readers.describe(
-                uploads_known.place(inside), dict(given.get(upload.id, ()))
-            )
+            rest, special = catalogue.asked_of_texts(dict(given.get(upload.id, ())))
+            description = readers.describe(uploads_known.place(inside), rest)
             id = uploads_known.short(upload.files, upload.id, description)
-            found[id] = catalogue.Checkpoint(id, description)
+            found[id] = catalogue.Checkpoint(id, description, special)
     return found

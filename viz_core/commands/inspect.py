@@ -8,9 +8,10 @@ from typing import Any
 from urllib.parse import urlencode
 
 from viz_core import catalogue, readers
+from viz_core.catalogue import Checkpoint
 from viz_core.commands import _shared
 from viz_core.encodings import Parameter
-from viz_core.readers.description import Description, Finding
+from viz_core.readers.description import Finding
 
 
 def run(options: argparse.Namespace) -> None:
@@ -19,15 +20,15 @@ def run(options: argparse.Namespace) -> None:
     checkpoint = catalogue.find(options.checkpoint + asked)
     found = readers.audit(checkpoint.load(), checkpoint.description)
     if options.json:
-        _shared.print_json(_document(checkpoint.id, checkpoint.description, found))
+        _shared.print_json(_document(checkpoint, found))
     else:
-        _print(checkpoint.id, checkpoint.description, found)
+        _print(checkpoint, found)
 
 
-def _document(name: str, description: Description, found: tuple[Finding, ...]) -> dict[str, Any]:
-    d, c = description, description.config
+def _document(checkpoint: Checkpoint, found: tuple[Finding, ...]) -> dict[str, Any]:
+    d, c = checkpoint.description, checkpoint.config
     return {
-        "checkpoint": name,
+        "checkpoint": checkpoint.id,
         "format": d.format,
         "family": d.family,
         "encoding": {"id": c.encoding, "parameters": dict(c.parameters)},
@@ -42,19 +43,19 @@ def _document(name: str, description: Description, found: tuple[Finding, ...]) -
         "parameters": d.weights,
         "tokenizer": d.tokenizer is not None,
         "findings": [asdict(f) for f in found],
-        "questions": [asdict(q) for q in d.questions],
-        "answers": dict(d.answers),
+        "questions": [asdict(q) for q in checkpoint.questions],
+        "answers": checkpoint.answers,
     }
 
 
-def _print(name: str, description: Description, found: tuple[Finding, ...]) -> None:
-    d, c = description, description.config
+def _print(checkpoint: Checkpoint, found: tuple[Finding, ...]) -> None:
+    d, c = checkpoint.description, checkpoint.config
     settings = ", ".join(
         f"{n} {v:,g}" if isinstance(v, float) else f"{n} {v}" for n, v in c.parameters.items()
     )
     heads = f"{c.heads}" if c.heads == c.kv_heads else f"{c.heads}, on {c.kv_heads} of keys"
     rows = {
-        "checkpoint": name,
+        "checkpoint": checkpoint.id,
         "format": f"{d.format}, {d.family}",
         "encoding": f"{c.encoding} ({settings})" if settings else c.encoding,
         "layers": f"{c.layers}",
@@ -69,10 +70,10 @@ def _print(name: str, description: Description, found: tuple[Finding, ...]) -> N
     if found:
         print()
         _shared.print_table([(f.verdict, f.about, f.words) for f in found], left=3)
-    if d.questions:
-        print("\nThe file leaves these open; another value goes in with --answer NAME=VALUE:")
-        taken = {q.name: d.answers.get(q.name, q.default) for q in d.questions}
-        _shared.print_table([(q.name, str(taken[q.name]), _help(q)) for q in d.questions], left=3)
+    if asked := checkpoint.questions:
+        print("\nThese are left open; another value goes in with --answer NAME=VALUE:")
+        taken = {q.name: str(checkpoint.answers.get(q.name, q.default)) for q in asked}
+        _shared.print_table([(q.name, taken[q.name], _help(q)) for q in asked], left=3)
 
 
 def _help(question: Parameter) -> str:

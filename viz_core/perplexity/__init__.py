@@ -215,16 +215,18 @@ def _sample(
         between()
         part = wanted[a : a + step]
         rows = torch.stack([ids[w.start : w.start + length + 1] for w in part])
+        rows[:, : len(sample.before)] = torch.tensor(sample.before, dtype=rows.dtype)
         losses = token_losses(model, rows, last).double().cpu().numpy()  # [window, last]
+        given = max(0, len(sample.before) - 1 - (length - last))  # targets that are no text
         if not np.isfinite(losses).all():
             raise LengthError(
                 say("The model's losses at {length:,} tokens are not finite.", length=length)
             )
-        by_position, n = losses.sum(axis=0), len(part)
+        by_position, n = losses.sum(axis=0)[given:], len(part)
         if len(edges) == 1:
-            sums[0], counts[0] = sums[0] + by_position.sum(), counts[0] + losses.size
+            sums[0], counts[0] = sums[0] + by_position.sum(), counts[0] + n * len(by_position)
             continue
         for i, edge in enumerate(edges):  # a target at index p has p + 1 tokens before it
-            inside = by_position[edge.first - 1 : edge.last]
+            inside = by_position[max(0, edge.first - 1 - given) : max(0, edge.last - given)]
             sums[i], counts[i] = sums[i] + inside.sum(), counts[i] + n * len(inside)
     return sums, counts

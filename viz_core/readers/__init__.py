@@ -66,7 +66,10 @@ def audit(subject: Subject, description: Description) -> tuple[Finding, ...]:
 
 
 def tokenizer(path: Path) -> Tokenizer | None:
-    """The tokenizer of a checkpoint that comes without a tokenizer.json; None if it has none."""
+    """The tokenizer in the tokenizer.json `path`, or that other files of a checkpoint make.
+
+    It puts around a text what the model's own does. None where the checkpoint at `path` has none.
+    """
     found: Tokenizer | None = _module("huggingface.pieces").tokenizer(path)
     return found
 

@@ -10,6 +10,7 @@ from tokenizers import Tokenizer
 from viz_core.errors import LengthError, TextError
 from viz_core.texts import cuts
 from viz_core.texts.choices import TextChoice, available
+from viz_core.texts.cuts import around
 from viz_core.texts.labels import pieces
 from viz_core.texts.sources import (
     HELD_OUT,
@@ -35,12 +36,17 @@ __all__ = [
     "REPEATED",
     "Passage",
     "TextChoice",
+    "around",
     "available",
     "passages",
     "pieces",
     "samples",
     "tokens",
 ]
+
+
+_END = (1 << 32) - 1  # no token: between those before a text and the text, in a hash
+Ends = tuple[tuple[int, ...], tuple[int, ...]]  # special tokens (before, after) a text
 
 
 @dataclass(frozen=True)
@@ -67,22 +73,25 @@ def tokens(
 ) -> Passage:
     """`length` tokens of a text from token `start` on; fewer, with a note, where it is shorter.
 
-    With `repeat` a short text is repeated to the length; the text "pasted" is `pasted`. Raises
-    LengthError for a length or start that is none, TextError for a text without tokens there,
-    UnknownName for one that isn't there, CorpusError for damaged held-out documents.
+    They begin and end as `tokenizer` has it, with special tokens that count; a text that holds
+    those itself isn't given them twice. With `repeat` a short text is repeated to the length; the
+    text "pasted" is `pasted`. Raises LengthError for a length or start that is none, TextError for
+    a text without tokens there, UnknownName for one that isn't there, CorpusError for damaged
+    held-out documents.
     """
-    if length < 1 or start < 0:
-        raise LengthError(
-            say(
-                "Expected at least 1 token, from 0 on; got {length:,} from {start:,}.",
-                length=length,
-                start=start,
-            )
-        )
+    ends = around(tokenizer)
+    room = _room(length, ends)
+    if start < 0:
+        raise LengthError(say("Expected a start from 0 on; got {start:,}.", start=start))
     if text_id in (RANDOM, REPEATED):
-        return _passage(cuts.drawn(text_id, start + length, tokenizer, seed=0)[start:])
+        return _passage(cuts.drawn(text_id, start + room, tokenizer, seed=0)[start:], ends)
+    before, after = ends
     every = cuts.first(words_of(text_id, pasted)[0], start + length, tokenizer)
-    ids = every[start:]
+    if start == 0 and every[: len(before)] == before:
+        every = every[len(before) :]
+    if after and every[-len(after) :] == after:
+        every = every[: -len(after)]
+    ids = every[start : start + room]
     if not ids:
         raise TextError(
             say(
@@ -92,10 +101,25 @@ def tokens(
             )
         )
     own = text_id == PASTED
-    if len(ids) == length:
-        return _passage(ids, own=own)
-    used = (ids * (length // len(ids) + 1))[:length] if repeat else ids
-    return _passage(used, _short(len(ids), length, start, repeat), own)
+    if len(ids) == room:
+        return _passage(ids, ends, own=own)
+    used = (ids * (room // len(ids) + 1))[:room] if repeat else ids
+    note = _short(len(ids) + length - room, length, start, repeat)
+    return _passage(used, ends, note, own)
+
+
+def _room(length: int, ends: Ends) -> int:
+    """How many of `length` tokens are the text's own. LengthError for none."""
+    taken = len(ends[0]) + len(ends[1])
+    if length <= taken:
+        raise LengthError(
+            say(
+                "Expected {least:,} tokens or more; got a length of {length:,}.",
+                least=taken + 1,
+                length=length,
+            )
+        )
+    return length - taken
 
 
 def _short(count: int, length: int, start: int, repeat: bool) -> str:
@@ -129,9 +153,12 @@ def passages(
     """`count` passages of `length` tokens from evenly spaced places of a text, not overlapping.
 
     "heldout" takes the starts of as many documents, random tokens another seed each. Where fewer
-    fit, as many as do, at least one, with a note on the last. Raises as `tokens` does.
+    fit, as many as do, at least one, with a note on the last. They begin and end, and it raises, as
+    `tokens` does.
     """
-    if length < 1 or count < 1:
+    ends = around(tokenizer)
+    room = _room(length, ends)
+    if count < 1:
         raise LengthError(
             say(
                 "Expected 1 passage of 1 token or more; got {count:,} of {length:,}.",
@@ -140,14 +167,15 @@ def passages(
             )
         )
     if text_id in (RANDOM, REPEATED):
-        return [_passage(cuts.drawn(text_id, length, tokenizer, seed)) for seed in range(count)]
+        drawn = [cuts.drawn(text_id, room, tokenizer, seed) for seed in range(count)]
+        return [_passage(ids, ends) for ids in drawn]
     every = words_of(text_id, pasted)
     if text_id == HELD_OUT:
         n = min(count, len(every))
         starts = [every[i * len(every) // n] for i in range(n)]
         found = [replace(tokens(PASTED, length, tokenizer, text), own=False) for text in starts]
     else:
-        found = [_passage(ids) for ids in cuts.spread(every[0], length, count, tokenizer)]
+        found = [_passage(ids, ends) for ids in cuts.spread(every[0], room, count, tokenizer)]
         found = found or [tokens(text_id, length, tokenizer, pasted)]
     if len(found) < count:
         if text_id == HELD_OUT:
@@ -177,6 +205,8 @@ def samples(
     longest + 1 tokens where it has none of SPAN + 1. Raises LengthError, with the largest length
     that works, where nothing is long enough; and as `passages` does.
     """
+    before, after = around(tokenizer)
+    taken = len(before) + len(after)
     size = max(SPAN, longest) + 1
     if text_id == HELD_OUT:
         words_of(HELD_OUT, "")  # raises where there are none
@@ -185,10 +215,9 @@ def samples(
         ]
     else:
         for wanted in (size, longest + 1):
-            parts = passages(text_id, wanted, count or 8, tokenizer, pasted)
-            found = [
-                Sample(f"{text_id}/{i + 1}", text_id, tuple(p.ids), "") for i, p in enumerate(parts)
-            ]
+            parts = passages(text_id, wanted + taken, count or 8, tokenizer, pasted)
+            own = [tuple(p.ids[len(before) : len(p.ids) - len(after)]) for p in parts]
+            found = [Sample(f"{text_id}/{i + 1}", text_id, ids, "") for i, ids in enumerate(own)]
             if len(found[0].ids) == wanted:
                 break
     long = [s for s in found if len(s.ids) > longest]
@@ -208,9 +237,20 @@ def samples(
     n = min(count or len(long), len(long))
     chosen = [long[i * len(long) // n] for i in range(n)]
     least = min(len(s.ids) for s in chosen)  # protocols place their tokens alike in all
-    return [replace(s, ids=s.ids[:least], sha256=_passage(s.ids[:least]).sha256) for s in chosen]
+    mark = (*before, _END) if before else ()  # without such tokens, the hash of the text alone
+    return [
+        replace(s, ids=s.ids[:least], sha256=_sha256((*mark, *s.ids[:least])), before=before)
+        for s in chosen
+    ]
 
 
-def _passage(ids: Sequence[int], note: str = "", own: bool = False) -> Passage:
-    sha256 = hashlib.sha256(np.array(ids, "<u4").tobytes()).hexdigest()
-    return Passage(list(ids), sha256, note, own)
+def _passage(
+    ids: Sequence[int], ends: Ends = ((), ()), note: str = "", own: bool = False
+) -> Passage:
+    before, after = ends
+    whole = [*before, *ids, *after]
+    return Passage(whole, _sha256(whole), note, own)
+
+
+def _sha256(ids: Sequence[int]) -> str:
+    return hashlib.sha256(np.array(ids, "<u4").tobytes()).hexdigest()

@@ -17,6 +17,24 @@ from viz_core.words import say
 _CUT = re.compile(r"(?<=\S)(?=[ \n])|\Z")
 
 
+@lru_cache(maxsize=32)
+def around(tokenizer: Tokenizer) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The tokens that `tokenizer` puts (before, after) every text; none for most models."""
+    for n in range(8):  # of pieces that may be there, the first that is a text
+        text = "a0"[n] if n < 2 else tokenizer.id_to_token(n) or ""
+        try:
+            plain = tokenizer.encode(text, add_special_tokens=False).ids
+            whole = tokenizer.encode(text, add_special_tokens=True).ids
+        except Exception:  # the library has no class for a piece without a number
+            continue
+        more = len(whole) - len(plain)
+        for first in range(more + 1) if plain else ():
+            last = first + len(plain)
+            if whole[first:last] == plain:
+                return tuple(whole[:first]), tuple(whole[last:])
+    return (), ()
+
+
 @lru_cache(maxsize=128)  # more than a mean is taken over
 def first(text: str, count: int, tokenizer: Tokenizer) -> tuple[int, ...]:
     """The first `count` tokens of `text`, or as many as it has. Raises TextError."""

@@ -31,11 +31,13 @@ def write(
     tables: Mapping[str, Tensor] | None = None,
     without: tuple[str, ...] = (),
     tokens: list[str] | None = None,
+    about_tokens: Mapping[str, object] | None = None,
     packed: gguf.GGMLQuantizationType | None = None,
 ) -> Path:
     """Writes `model` (LlamaForCausalLM) to `path`, with more `keys` under "llama." and `tables`.
 
-    `without`: keys that are left out; `tokens`: a vocabulary; `packed`: how matrices are stored.
+    `without`: keys that are left out; `tokens`: a vocabulary, and what is said of it
+    besides; `packed`: how matrices are stored.
     """
     c = model.config
     said: dict[str, object] = {
@@ -54,6 +56,8 @@ def write(
     for key, value in said.items():
         if key not in without:
             _add(writer, f"llama.{key}", value)
+    for key, value in (about_tokens or {}).items():
+        _add(writer, f"tokenizer.ggml.{key}", value)
     if tokens:
         writer.add_tokenizer_model("gpt2")
         writer.add_token_list(tokens)

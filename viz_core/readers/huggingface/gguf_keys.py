@@ -55,6 +55,7 @@ _NEUTRAL: dict[str, tuple[object, ...]] = {
     "tensor_data_layout": ("Meta AI original pth",),  # q and k as llama.cpp has them
     "use_parallel_residual": (False,),
 }
+_BEGUN = ("falcon3", "llama-bpe", "llama-v3", "llama3")  # tokenizers of pieces of bytes, with bos
 # What acts on attention or on what it reads; other unknown keys are reported, not refused.
 _ACTS = ("attention.", "rope.", "attn_", "expert_", "logit_", "embedding_scale", "residual_")
 
@@ -125,6 +126,22 @@ def read(path: Path) -> Header:
     for key in _SIZES & {*values, *_NEEDED}:
         _check(f"{kind}.{key}", values.get(key), _NEEDED.get(key, 1 << 40), key in _NEEDED)
     return Header(kind, values, tensors)
+
+
+def around(path: Path) -> tuple[int | None, int | None]:
+    """The tokens that the tokenizer in the file `path` puts (before, after) a text, if any.
+
+    Where a file doesn't say, as llama.cpp has it for its kind of tokenizer.
+    """
+    fields: Any = importlib.import_module("gguf").GGUFReader(str(path)).fields
+
+    def value(key: str, default: object) -> Any:
+        field = fields.get(f"tokenizer.ggml.{key}")
+        return default if field is None else field.contents()
+
+    begun = value("model", "") == "llama" or value("pre", "") in _BEGUN
+    before = value("bos_token_id", 1) if value("add_bos_token", begun) else None
+    return before, value("eos_token_id", 2) if value("add_eos_token", False) else None
 
 
 def _check(key: str, value: object, most: float, needed: bool) -> None:
