@@ -6,6 +6,7 @@ import html
 import re
 import shutil
 import warnings
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,25 @@ def test_a_name_stands_in_the_figure_as_it_is(tmp_path: Path, cli: Cli, name: st
     assert status == 0, err
     text = html.unescape("".join(re.findall(r"<text[^>]*>([^<]*)</text>", out.read_text())))
     assert folder.name.replace(" ", "") in text.replace(" ", "").replace("\n", "")
+
+
+@pytest.mark.parametrize(("name", "asked"), [("模型_注意力", True), ("my_run", False)])
+def test_what_a_name_needs_of_a_document_is_said(
+    tmp_path: Path, cli: Cli, name: str, asked: bool
+) -> None:
+    if asked:
+        try:
+            letters.faces("zh")
+        except AtlasError:
+            pytest.skip("needs a font with Chinese letters")
+    (tmp_path / name).mkdir()
+    file = checkpoint_files.native_file(tmp_path / name / "model.safetensors")
+    options = (f"--places={file}.1.1", "--text=random", "--texts=1", "--length=64")
+    status, _, err = cli("figure", "map", *options, "--out", tmp_path / "o.pgf.zip")
+    assert status == 0, err
+    with zipfile.ZipFile(tmp_path / "o.pgf.zip") as bundle:
+        (source,) = (n for n in bundle.namelist() if n.endswith(".pgf"))
+        assert ("ctex" in bundle.read(source).decode()) == asked
 
 
 def test_a_name_without_a_face_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:

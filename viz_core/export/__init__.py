@@ -66,7 +66,7 @@ class Export:
         width = self.target.sheet().width if self.target.width else None
         command = self.provenance.command
         about = self.name, self.spec.caption, command
-        return latex.snippet(*about, width, self.target.both, self.target.language)
+        return latex.snippet(*about, width, self.target.both)
 
 
 def check(kind: str, target: Target) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from viz_core import words
 from viz_core.render.paper import tex
 
 
@@ -12,18 +11,17 @@ def snippet(
     command: str,
     width: float | None = None,
     both: bool = False,
-    language: str = words.PLAIN,
 ) -> str:
     """A LaTeX figure that includes `name`.pdf; over `both` columns, or else over the current one.
 
-    `width`, points of 1/72 inch, for a figure that isn't as wide as its column. What a caption in
-    `language` needs of the document stands in a comment.
+    `width`, points of 1/72 inch, for a figure that isn't as wide as its column. What the letters
+    of the caption need of the document stands in a comment.
     """
     kind = "figure*" if both else "figure"
     said = tex.escaped(caption).replace(" \\%", "~\\%")  # a number stays with its unit
     size = r"\linewidth" if width is None else f"{width:.2f}bp"
     return (
-        f"% {command}\n{tex.needs(language)}"
+        f"% {command}\n{tex.needs(caption)}"
         f"\\begin{{{kind}}}[t]\n"
         "  \\centering\n"
         f"  \\includegraphics[width={size}]{{{name}.pdf}}\n"

@@ -56,6 +56,18 @@ def test_masks_by_distance_are_computed(path: Path, kind: str, seen: Tensor) -> 
     hidden(state(mask=KINDS[kind](seen)[None, None]), path, seen)
 
 
+@pytest.mark.parametrize("seen", [LOWER, WINDOW, BAND])
+def test_a_mask_may_stand_there_once_for_each_head(path: Path, seen: Tensor) -> None:
+    for kind in ("ones", "minus infinity"):
+        hidden(state(mask=KINDS[kind](seen)[None, None].repeat(1, H, 1, 1)), path, seen)
+
+
+def test_heads_that_hide_differently_are_refused(path: Path) -> None:
+    each = torch.stack([LOWER, LOWER, WINDOW, WINDOW])[None]
+    with pytest.raises(DamagedCheckpoint, match="mask"):
+        described(saved(state(mask=each), path), heads=H)
+
+
 def test_what_is_said_of_a_window(path: Path) -> None:
     found = described(saved(state(mask=WINDOW), path), heads=H)
     words = [f.words for f in found.findings if f.about == "attention"]

@@ -60,22 +60,23 @@ def gather(sheet: Sheet, layout: Layout) -> Evidence:
         found = slopes.from_buckets(sheet, kinds["buckets"])
     elif "positions" in kinds:
         found = positions.from_table(sheet, kinds["positions"], layout.width)
-    masks = [(n, e) for n, e in layout.buffers if e.last in names.MASK and not _per_head(e)]
+    masks = [(n, e) for n, e in layout.buffers if e.last in names.MASK and not _biased(sheet, e)]
     if masks:
         found = joined(found, mask.evidence(sheet, masks, len(layout.layers)))
     return found
 
 
-def _per_head(entry: Entry) -> bool:
-    """Whether a mask has numbers for each head: ALiBi's bias may stand in it."""
-    return entry.last in names.MASK and len(entry.shape) > 2 and entry.shape[-3] > 1
+def _biased(sheet: Sheet, entry: Entry) -> bool:
+    """Whether a mask has numbers for each head, not only what is hidden: ALiBi's may be there."""
+    each = entry.last in names.MASK and len(entry.shape) > 2 and entry.shape[-3] > 1
+    return each and mask.holds_more(sheet, entry)
 
 
 def _sorted(sheet: Sheet, layout: Layout) -> Kinds:
     kinds: Kinds = {}
     for layer, entry in layout.buffers:
         kind = next((k for k, known in _KINDS.items() if entry.last in known), "")
-        kind = "bias" if kind == "mask" and _per_head(entry) else kind
+        kind = "bias" if kind == "mask" and _biased(sheet, entry) else kind
         if not kind:
             kind = "positions" if entry.shape[-1:] == (layout.width,) else "buckets"
         kept = sheet.types[entry.name]

@@ -56,6 +56,12 @@ def evidence(sheet: Sheet, found: Masks, layers: int) -> Evidence:
     )
 
 
+def holds_more(sheet: Sheet, entry: Entry) -> bool:
+    """Whether a mask holds more than two values: those of a bias."""
+    square = entry.shape[-1] == entry.shape[-2]
+    return not square or len(_whole(sheet, entry).unique()) > 2
+
+
 def beside_bias(sheet: Sheet, entry: Entry) -> Sight | None:
     """What a bias [head, query, key] hides beside its slopes; None where it hides nothing.
 

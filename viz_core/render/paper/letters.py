@@ -36,7 +36,7 @@ FAMILIES = {
 }
 
 
-_HAN = re.compile("[\u2e80-\u303f\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef]")
+HAN = re.compile("[\u2e80-\u303f\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef]")
 
 
 @lru_cache(maxsize=len(LANGUAGES))
@@ -65,7 +65,7 @@ def faces(language: str) -> tuple[str, ...]:
 def beside(text: str) -> tuple[str, ...]:
     """Families that print the Chinese letters among `text`, a name in a figure of any language;
     none where it has none. Raises AtlasError where no such face is installed."""
-    if not _HAN.search(text):
+    if not HAN.search(text):
         return ()
     try:
         return faces("zh")

@@ -24,7 +24,6 @@ from PIL import Image
 
 from viz_core.render.paper import tex
 from viz_core.render.venues import Sheet
-from viz_core.words import language
 
 WIDER = 9 / 8
 
@@ -35,7 +34,7 @@ def roomy(sheet: Sheet) -> Sheet:
 
 
 def files(figure: Figure, stem: str, comment: str) -> dict[str, bytes]:
-    """`stem`.pgf, which starts with `comment` and what its language needs of a document, and the
+    """`stem`.pgf, which starts with `comment` and what its letters need of a document, and the
     images that it includes."""
     wide, high = figure.get_size_inches()
     code = io.StringIO()
@@ -43,7 +42,7 @@ def files(figure: Figure, stem: str, comment: str) -> dict[str, bytes]:
     figure.draw(renderer)
     lines = (
         *(f"% {line}" for line in comment.splitlines()),
-        *tex.needs(language()).splitlines(),
+        *tex.needs(code.getvalue()).splitlines(),
         *(r"\begingroup%", r"\makeatletter%", r"\begin{pgfpicture}%"),
         rf"\pgfpathrectangle{{\pgfpointorigin}}{{\pgfqpoint{{{wide:f}in}}{{{high:f}in}}}}%",
         r"\pgfusepath{use as bounding box}%",

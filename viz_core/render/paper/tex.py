@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from viz_core.words import mark, say
+from viz_core.render.paper.letters import HAN
+from viz_core.words import say
 
 _SPECIAL = {
     "\\": r"\textbackslash{}",
@@ -30,14 +31,15 @@ _SPECIAL = {
 _ANY = re.compile("|".join(map(re.escape, _SPECIAL)))
 
 
-_NEEDS = {  # what a document in a language needs beside what every one has
-    "zh": mark("In Chinese: set the document with XeLaTeX or LuaLaTeX and \\usepackage{ctex}."),
-}
-
-
-def needs(language: str) -> str:
-    """A comment that says what a document needs for words in `language`; nothing for English."""
-    return f"% {say(_NEEDS[language])}\n" if language in _NEEDS else ""
+def needs(text: str) -> str:
+    """A comment that says what a document needs for the Chinese letters among `text`, if any."""
+    if not HAN.search(text):
+        return ""
+    said = say(
+        "For Chinese letters, set the document with XeLaTeX or LuaLaTeX and {package}.",
+        package=r"\usepackage{ctex}",
+    )
+    return f"% {said}\n"
 
 
 def escaped(text: str) -> str:
