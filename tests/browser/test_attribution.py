@@ -5,8 +5,9 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.browser.visits import READY
+
 pytestmark = pytest.mark.browser
-READY = 120_000  # milliseconds, for a busy machine; nothing here asserts a time
 TOKEN = "[aria-label='The text, token by token'] .token"  # code on the page has tokens too
 SHORT = "v=1&length=64&steps=10"
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
+from tests.browser.visits import READY
 from tests.pages import checkpoint_files as files
 
 pytestmark = pytest.mark.browser
-READY = 120_000  # milliseconds, for a busy machine; nothing here asserts a time
 DRAGGED = """async (files) => {
   const transfer = new DataTransfer();
   for (const [name, content] of files) {

@@ -5,8 +5,9 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.visits import READY
+
 pytestmark = pytest.mark.browser
-READY = 120_000  # milliseconds, for a busy machine; nothing here asserts a time
 
 
 def title(page: Page, text: str):

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.browser.visits import READY
 from viz_core.export import embedded
 
 pytestmark = pytest.mark.browser
-READY = 120_000  # milliseconds, for a busy machine; nothing here asserts a time
 SHORT = "v=1&text=random&length=128&texts=2"  # what is measured here and now
 FORMATS = {
     "PDF": "pdf",

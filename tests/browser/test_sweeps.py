@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.visits import READY
 from tests.jobs.conftest import saved
 from viz_core.jobs import news, planning, spec, sweep
 from viz_core.jobs.spec import Limits
 from viz_core.jobs.work import Work
 
 pytestmark = pytest.mark.browser
-READY = 120_000  # milliseconds, for a busy machine; nothing here asserts a time
 SPEC = """
 checkpoints = ["step-*.safetensors"]
 lengths = [96]

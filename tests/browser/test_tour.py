@@ -5,8 +5,9 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.visits import READY
+
 pytestmark = pytest.mark.browser
-READY = 120_000  # milliseconds, for a busy machine; nothing here asserts a time
 STOPS = (
     r"/(compare)?\?v=1&a=alibi\.3\.3&b=alibi\.3\.4&.*marks=1&tour=1$",
     r"/(compare)?\?v=1&a=rope\.2\.4&.*za=64-127\.0-63&tour=2$",

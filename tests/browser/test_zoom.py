@@ -5,8 +5,9 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.browser.visits import READY
+
 pytestmark = pytest.mark.browser
-READY = 120_000  # milliseconds, for a busy machine; nothing here asserts a time
 SOME = 40  # tokens on an axis that are written out
 WHERE = re.compile(r"queries ([\d,]+)–([\d,]+), keys ([\d,]+)–([\d,]+)")
 # Keeps everything that is written on a canvas.
