@@ -176,6 +176,20 @@ def test_a_band_that_is_trained_gets_its_gradient() -> None:
     torch.testing.assert_close(*grads)
 
 
+@pytest.mark.parametrize("name", ["rope", "alibi", "t5"])
+def test_under_autocast_attention_is_float32(name: str) -> None:
+    """Biases of hundreds of nats have no digits left for a token in bfloat16."""
+    made = encoding(name)
+    q, k, v = torch.randn(3, 2, HEADS, 300, DIM)
+    biased = made.bias(torch.arange(1)) is not None
+    strip = kernels.band(made, 300, q).detach() if biased else None
+    plain = kernels.fused(q, k, v, strip, 0.3)
+    with torch.autocast("cpu", torch.bfloat16):
+        assert torch.equal(kernels.fused(q, k, v, strip, 0.3), plain)
+        half = kernels.fused(q.bfloat16(), k.bfloat16(), v.bfloat16(), strip, 0.3)
+    assert half.dtype == torch.float32
+
+
 def test_logits_of_any_size_stay_finite() -> None:
     q, k, v = (100 * t.float() for t in qkv(KEYS))
     out, lse = kernels.blocked(q, k, v, kernels.band(encoding("alibi"), KEYS, q), 1.0)

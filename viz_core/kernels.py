@@ -86,8 +86,12 @@ def fused(q: Tensor, k: Tensor, v: Tensor, strip: Tensor | None, scale: float) -
     """torch's fused attention [..., head, query, channel]; `strip` from `band`, None without bias.
 
     Arguments as for `blocked`; without a strip, queries and keys must be equally many. A band
-    that needs gradients is cut whole, N x N.
+    that needs gradients is cut whole, N x N. Under autocast too, attention is float32: biases
+    rounded to half as many digits would set ALiBi and T5 apart from the others.
     """
+    if torch.is_autocast_enabled(q.device.type):
+        with torch.autocast(q.device.type, enabled=False):
+            return fused(q.float(), k.float(), v.float(), strip, scale)
     if strip is None:
         return F.scaled_dot_product_attention(q, k, v, is_causal=True, scale=scale)
     if strip.requires_grad and torch.is_grad_enabled():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
-from dataclasses import asdict, replace
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -196,7 +196,7 @@ def test_the_file_says_what_the_run_was(tmp_path: Path) -> None:
     path = train.train("t5", RECIPE, text, tmp_path, {"buckets": 8})
     config, facts = native.header(path)
     assert config == RECIPE.model("t5", {"buckets": 8, "max_distance": 128})
-    assert facts["recipe"] == asdict(RECIPE) and facts["recipe_sha256"] == RECIPE.sha256
+    assert facts["recipe"] == RECIPE.values and facts["recipe_sha256"] == RECIPE.sha256
     assert {name: facts[name] for name in FACTS} == FACTS
     assert facts["tokens_seen"] == 14 * 4 * 16 and facts["validation_tokens"] == 8 * 16
     assert facts["validation_loss"] == pytest.approx(log(tmp_path)[-1]["validation_loss"])
@@ -222,26 +222,29 @@ def test_loss_by_position_is_that_of_each_token_given_those_before() -> None:
 
 def test_weight_decay_acts_on_the_matrices_of_linear_layers_alone() -> None:
     made = Transformer(RECIPE.model("learned", {}))
-    decayed, rest = train.optimiser(made, RECIPE).param_groups
+    (only,) = train.optimisers(made, RECIPE)
+    decayed, *rest = only.param_groups
     names = {id(p): name for name, p in made.named_parameters()}
     found = {names[id(p)].split(".", 2)[-1] for p in decayed["params"]}
     assert found == {"qkv.weight", "out.weight", "up.weight", "down.weight"}
-    assert {names[id(p)] for p in rest["params"]} >= {"embedding.weight", "encoding.table.weight"}
-    assert (decayed["weight_decay"], rest["weight_decay"]) == (0.1, 0.0)
-    assert len(decayed["params"]) + len(rest["params"]) == len(names)
+    others = {names[id(p)] for group in rest for p in group["params"]}
+    assert others >= {"embedding.weight", "encoding.table.weight"}
+    assert [decayed["weight_decay"], *(g["weight_decay"] for g in rest)] == [0.1, 0.0, 0.0]
+    assert {g["peak"] for g in only.param_groups} == {RECIPE.rate}
+    assert len(decayed["params"]) + len(others) == len(names)
 
 
 def test_the_recipes_of_the_file(tmp_path: Path) -> None:
-    made = {name: recipe.load(name) for name in ("shipped", "article-a", "article-b")}
-    assert recipe.load() == made["shipped"] and len({r.sha256 for r in made.values()}) == 3
+    made = {name: recipe.load(name) for name in ("shipped", "article-a", "article-b", "copies")}
+    assert recipe.load() == made["shipped"] and len({r.sha256 for r in made.values()}) == 4
     for name, one in made.items():
         assert one.name == name and one.width % (2 * one.heads) == 0
-        numbers = (v for v in asdict(one).values() if not isinstance(v, str))
+        numbers = (v for v in one.values.values() if isinstance(v, (int, float)))
         assert all(v >= 0 for v in numbers) and one.vocabulary < 2**16  # token ids are uint16
         for encoding, card in all_encodings().items():
             with torch.device("meta"):
                 Transformer(one.model(encoding, card.settings()))
-    with pytest.raises(UnknownName, match="shipped, article-a, article-b; got 'huge'"):
+    with pytest.raises(UnknownName, match="shipped, article-a, article-b, copies; got 'huge'"):
         recipe.load("huge")
     assert made["shipped"].sha256 != replace(made["shipped"], seed=1).sha256
 

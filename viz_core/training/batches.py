@@ -57,6 +57,10 @@ class Batches:
         starts = offset + order[place * self.batch : (place + 1) * self.batch] * self.length
         return windows(self.ids, starts, self.length + 1)
 
+    def seen(self, step: int) -> tuple[int, int]:
+        """(tokens that a step predicts, those of them that are plain text): all."""
+        return self.batch * self.length, self.batch * self.length
+
 
 def held_out(ids: Ids, length: int, count: int, seed: int) -> Tensor:
     """`count` windows of length + 1 held-out tokens at random offsets, the same for every model.

@@ -6,11 +6,13 @@ import hashlib
 import json
 import math
 import tomllib
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from typing import Any
 
 from viz_core.errors import UnknownName
 from viz_core.model import ModelConfig
+from viz_core.training.mixture import Stage
 from viz_core.words import mark
 
 RECIPES = Path(__file__).parents[2] / "checkpoints" / "recipe.toml"
@@ -36,11 +38,25 @@ class Recipe:
     seed: int
     validate_every: int
     precision: str  # of products in training: float32, or bfloat16 by autocast
+    optimiser: str = "adamw"  # of the matrices of linear layers; or "muon"
+    other_rate: float | None = None  # AdamW's peak for all else; None: `rate`
+    own_rate: float | None = None  # for what an encoding learns; None: as for all else
+    cooldown: float | None = None  # share of steps over which the rate falls to 0; None: a cosine
+    stages: tuple[Stage, ...] = ()  # in place of `passes` over plain text
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """All that is set, in JSON types: what was added later is left out where it isn't, so that
+        older recipes keep their hash."""
+        unset = {f.name for f in fields(self) if getattr(self, f.name) == f.default}
+        found = {name: value for name, value in asdict(self).items() if name not in unset}
+        plain: dict[str, Any] = json.loads(json.dumps(found))
+        return plain
 
     @property
     def sha256(self) -> str:
         """A hash of all values: two runs with the same one differ in the encoding alone."""
-        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()
+        return hashlib.sha256(json.dumps(self.values, sort_keys=True).encode()).hexdigest()
 
     def model(self, encoding: str, parameters: dict[str, int | float | str]) -> ModelConfig:
         """The configuration of the model that this recipe trains."""
@@ -56,9 +72,12 @@ class Recipe:
         )
 
     def learning_rate(self, step: int, steps: int) -> float:
-        """The rate of `step` (from 0) of `steps`: linear warm-up, then a cosine to a tenth."""
+        """The rate of `step` (from 0) of `steps`: linear warm-up, then a cosine to a tenth; with a
+        `cooldown`, the peak until then and a line to 0."""
         if step < self.warmup:
             return self.rate * (step + 1) / self.warmup
+        if self.cooldown is not None:
+            return self.rate * min(1.0, (steps - step) / max(self.cooldown * steps, 1))
         done = (step - self.warmup) / max(steps - self.warmup, 1)
         return self.rate * (0.55 + 0.45 * math.cos(math.pi * done))
 
@@ -68,4 +87,7 @@ def load(name: str = "shipped", path: Path = RECIPES) -> Recipe:
     recipes = tomllib.loads(path.read_text(encoding="utf-8"))
     if name not in recipes:
         raise UnknownName(mark("a recipe"), name, list(recipes))
-    return Recipe(name=name, **recipes[name])
+    values = dict(recipes[name])
+    stages = values.pop("stages", [])
+    parts = tuple(Stage(**{**s, "periods": tuple(s.get("periods", Stage.periods))}) for s in stages)
+    return Recipe(name=name, stages=parts, **values)

@@ -6,7 +6,7 @@ import csv
 import time
 from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from viz_core.encodings import Value, get
 from viz_core.errors import AtlasError
 from viz_core.model import Transformer
 from viz_core.readers import native
-from viz_core.training import batches, corpus, tokenizer
+from viz_core.training import batches, corpus, mixture, tokenizer
 from viz_core.training.recipe import Recipe
 from viz_core.words import say
 
@@ -31,6 +31,9 @@ COLUMNS = (
     "validation_loss",
     "learning_rate",
     "seconds",
+    "text_tokens",
+    "first_loss",
+    "copy_loss",
 )
 VALIDATION_WINDOWS = 128
 CLOSING_WINDOWS = 1024  # for the loss by position at the end
@@ -86,16 +89,31 @@ def precision(recipe: Recipe, place: torch.device) -> AbstractContextManager[Any
     return torch.autocast(place.type, getattr(torch, recipe.precision))
 
 
-def optimiser(model: Transformer, recipe: Recipe) -> torch.optim.AdamW:
-    """AdamW with decay on the matrices of linear layers, none on tables and norms."""
+def optimisers(model: Transformer, recipe: Recipe) -> list[torch.optim.Optimizer]:
+    """Muon or AdamW with decay on the matrices of linear layers; AdamW without on all else.
+
+    Each group's "peak" is the rate that the schedule scales. What an encoding learns has its own.
+    """
     linear = {id(m.weight) for m in model.modules() if isinstance(m, torch.nn.Linear)}
-    decayed = [p for p in model.parameters() if id(p) in linear]
-    rest = [p for p in model.parameters() if id(p) not in linear]
-    groups = [
-        {"params": decayed, "weight_decay": recipe.decay},
-        {"params": rest, "weight_decay": 0.0},
-    ]
-    return torch.optim.AdamW(groups, lr=recipe.rate, betas=(0.9, 0.95), fused=True)
+    own = {id(p) for p in model.encoding.parameters()}
+    other = recipe.rate if recipe.other_rate is None else recipe.other_rate
+    kinds = {
+        "linear": (recipe.rate, recipe.decay),
+        "other": (other, 0.0),
+        "own": (other if recipe.own_rate is None else recipe.own_rate, 0.0),
+    }
+    groups: dict[str, dict[str, Any]] = {
+        kind: {"params": [], "lr": peak, "peak": peak, "weight_decay": decay}
+        for kind, (peak, decay) in kinds.items()
+    }
+    for p in model.parameters():
+        kind = "linear" if id(p) in linear else "own" if id(p) in own else "other"
+        groups[kind]["params"].append(p)
+    matrices, *rest = (group for group in groups.values() if group["params"])
+    if recipe.optimiser == "muon":
+        kept = torch.optim.AdamW(rest, betas=(0.9, 0.95), fused=True)
+        return [torch.optim.Muon([matrices]), kept]
+    return [torch.optim.AdamW([matrices, *rest], betas=(0.9, 0.95), fused=True)]
 
 
 def train(
@@ -110,7 +128,8 @@ def train(
     """Trains one checkpoint into `out` and returns its path; goes on from `out`/state.pt if there.
 
     `progress(step, steps, loss)` is called after each step. Writes `training.csv` as it goes
-    (steps, tokens, nats per token, learning rate, seconds) and `model.safetensors` at the end.
+    (steps, tokens, nats per token, learning rate, seconds; tokens of plain text; the loss on
+    held-out passages, and on their copies half a length on) and `model.safetensors` at the end.
     With `keep`, shares 0 .. 1 of all steps, it also leaves step-NUMBER.safetensors at these (0: as
     drawn by chance, 1: the end); what is trained is the same. Raises AtlasError for a state of
     another training, for a step to keep that is past, and for steps that another one has left.
@@ -120,12 +139,18 @@ def train(
     torch.manual_seed(recipe.seed)
     settings = get(encoding).settings(parameters)
     model = Transformer(recipe.model(encoding, settings)).to(place)
-    optim = optimiser(model, recipe)
-    sequences = batches.Batches(
-        data.training, recipe.length, recipe.batch, recipe.passes, recipe.seed
+    optims = optimisers(model, recipe)
+    sequences: batches.Batches | mixture.Mixture = (
+        mixture.Mixture(data.training, recipe.stages, recipe.seed)
+        if recipe.stages
+        else batches.Batches(data.training, recipe.length, recipe.batch, recipe.passes, recipe.seed)
     )
     validation = batches.held_out(data.validation, recipe.length, VALIDATION_WINDOWS, recipe.seed)
+    copies = mixture.held_out_copies(
+        data.validation, recipe.length, recipe.length // 2, VALIDATION_WINDOWS, recipe.seed
+    )
     step, seconds, recent, rows = 0, 0.0, list[float](), list[dict[str, Any]]()
+    tokens, text = 0, 0
     identity = {"recipe": recipe.sha256, "encoding": encoding, **settings, **data.facts}
     if state_path.exists():
         state = torch.load(state_path, map_location=place, weights_only=True)
@@ -138,30 +163,36 @@ def train(
                 )
             )
         model.load_state_dict(state["model"])
-        optim.load_state_dict(state["optimiser"])
+        for optim, kept_state in zip(optims, state["optimisers"], strict=True):
+            optim.load_state_dict(kept_state)
         step, seconds, recent, rows = (state[n] for n in ("step", "seconds", "recent", "rows"))
+        tokens, text = state["tokens"], state["text"]
     kept = {round(share * sequences.steps) for share in keep}
     _check_kept(out, kept, step)
     if 0 in kept and step == 0:
-        _keep(model, out, 0, recipe, data)
+        _keep(model, out, 0, recipe, data, tokens)
     while step < sequences.steps:
         began = time.monotonic()
         rate = recipe.learning_rate(step, sequences.steps)
-        recent.append(_step(model, optim, sequences[step].to(place), rate, recipe))
+        recent.append(_step(model, optims, sequences[step].to(place), rate, recipe))
+        tokens, text = (a + b for a, b in zip((tokens, text), sequences.seen(step), strict=True))
         step += 1
         seconds += time.monotonic() - began
         if step % recipe.validate_every == 0 or step == sequences.steps:
             loss = perplexity.loss_by_position(model, validation).mean().item()
-            tokens = step * recipe.batch * recipe.length
-            row = (step, tokens, sum(recent) / len(recent), loss, rate, seconds)
+            both = _on_copies(model, *copies)
+            row = (step, tokens, sum(recent) / len(recent), loss, rate, seconds, text, *both)
             rows.append(dict(zip(COLUMNS, row, strict=True)))
             recent = []
             _write_log(log_path, rows)
         if step in kept:
-            _keep(model, out, step, recipe, data)
+            _keep(model, out, step, recipe, data, tokens)
         if step % SAVE_EVERY == 0 or step == sequences.steps:
-            state = {"model": model.state_dict(), "optimiser": optim.state_dict()}
+            state = {"model": model.state_dict()}
             state |= {
+                "optimisers": [optim.state_dict() for optim in optims],
+                "tokens": tokens,
+                "text": text,
                 "identity": identity,
                 "step": step,
                 "seconds": seconds,
@@ -207,30 +238,40 @@ def _check_kept(out: Path, kept: Collection[int], step: int) -> None:
         )
 
 
-def _keep(model: Transformer, out: Path, step: int, recipe: Recipe, data: Data) -> None:
+def _keep(
+    model: Transformer, out: Path, step: int, recipe: Recipe, data: Data, tokens: int
+) -> None:
     """The weights as they are at `step`; no loss, which would cost time and is in training.csv."""
-    trained = {"recipe": asdict(recipe), "recipe_sha256": recipe.sha256, **data.facts}
-    seen = step * recipe.batch * recipe.length
-    native.save(model, _kept(out, step), {**trained, "step": step, "tokens_seen": seen})
+    trained = {"recipe": recipe.values, "recipe_sha256": recipe.sha256, **data.facts}
+    native.save(model, _kept(out, step), {**trained, "step": step, "tokens_seen": tokens})
+
+
+def _on_copies(
+    model: Transformer, rows: Tensor, first: slice, second: slice
+) -> tuple[float, float]:
+    """Mean loss on held-out passages, nats per token, where they stand first and where again."""
+    by_position = perplexity.loss_by_position(model, rows)
+    return by_position[first].mean().item(), by_position[second].mean().item()
 
 
 def _step(
     model: Transformer,
-    optim: torch.optim.AdamW,
+    optims: Sequence[torch.optim.Optimizer],
     tokens: Tensor,
     rate: float,
     recipe: Recipe,
 ) -> float:
     """One update on tokens [batch, length + 1]; returns the loss before it, nats per token."""
-    for group in optim.param_groups:
-        group["lr"] = rate
+    for group in (group for optim in optims for group in optim.param_groups):
+        group["lr"] = group["peak"] * rate / recipe.rate
     with precision(recipe, tokens.device):
         logits = model(tokens[:, :-1]).logits
     loss = F.cross_entropy(logits.float().flatten(0, 1), tokens[:, 1:].flatten())
-    optim.zero_grad()
+    model.zero_grad()
     loss.backward()
     torch.nn.utils.clip_grad_norm_(model.parameters(), recipe.clip)
-    optim.step()
+    for optim in optims:
+        optim.step()
     return loss.item()
 
 
@@ -247,10 +288,11 @@ def _facts(
         f"{a}-{b}": float(np.mean(by_position[a - 1 : b])) for a, b in BINS if b <= recipe.length
     }
     return {
-        "recipe": asdict(recipe),
+        "recipe": recipe.values,
         "recipe_sha256": recipe.sha256,
         **data.facts,
         "tokens_seen": rows[-1]["tokens"],
+        "text_tokens_seen": rows[-1]["text_tokens"],
         "validation_loss": rows[-1]["validation_loss"],
         "validation_tokens": VALIDATION_WINDOWS * recipe.length,
         "loss_by_position": bins,
