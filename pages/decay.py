@@ -8,7 +8,6 @@ import streamlit as st
 
 from pages._kit import (
     address,
-    lab,
     offered,
     portray,
     portray_asked,
@@ -28,7 +27,7 @@ from pages._kit.page import Page, section
 from pages._kit.portray import Sitter
 from pages._kit.portray_state import DecayState
 from pages._kit.waiting import Waiting
-from viz_core import texts
+from viz_core import series, texts
 from viz_core.catalogue import Checkpoint
 from viz_core.errors import AtlasError
 from viz_core.words import mark, say
@@ -143,7 +142,7 @@ def _measured(state: DecayState, shipped: dict[str, Checkpoint], pressed: bool) 
     wanted = (state.chosen, state.setting, state.text, state.length, state.texts)
     done = st.session_state.setdefault("decay_done", set())  # what this visitor has computed
     if not pressed and wanted not in done:
-        names = [lab.name(shipped[n].config.encoding, "", n) for n in state.chosen]
+        names = [series.name(shipped[n].config.encoding, "", n) for n in state.chosen]
         st.info(
             say(
                 "Compute measures {names} over {texts} passages of {length:,} tokens: seconds to "

@@ -13,7 +13,6 @@ from pages._kit import (
     draw,
     export,
     export_lab,
-    lab,
     lab_context,
     lab_controls,
     lab_live,
@@ -26,6 +25,7 @@ from pages._kit import (
 from pages._kit.lab_state import LabState
 from pages._kit.page import Page, section
 from pages._kit.reports import reports
+from viz_core import series
 from viz_core.catalogue import Checkpoint
 from viz_core.errors import AtlasError
 from viz_core.figures import extrapolation, position_loss
@@ -117,7 +117,7 @@ def _remember() -> None:
 def by_length(table: pd.DataFrame) -> None:
     """All encodings as trained."""
     s = st.session_state
-    _curves(lab.rows_of(table, s.lab_protocol, s.lab_text), "lab_encodings", say("As trained"))
+    _curves(series.rows_of(table, s.lab_protocol, s.lab_text), "lab_encodings", say("As trained"))
 
 
 def scalings(table: pd.DataFrame) -> None:
@@ -131,21 +131,21 @@ def scalings(table: pd.DataFrame) -> None:
             "makes its slopes steeper or flatter."
         )
     )
-    known = {e: lab.settings_of(table, e) for e in ("rope", "alibi")}
+    known = {e: series.settings_of(table, e) for e in ("rope", "alibi")}
     chosen = lab_controls.settings(known["rope"]) if len(known["rope"]) > 1 else known["rope"]
     if known["rope"] and not chosen:
         st.info(say("Choose a scaling to see RoPE's curve under it."))
     left, right = st.columns([1.4, 1], gap="medium")
     with left:
-        rope = lab.rows_of(table, s.lab_protocol, s.lab_text, "rope", chosen)
+        rope = series.rows_of(table, s.lab_protocol, s.lab_text, "rope", chosen)
         words = _chart(rope, "lab_scalings", say("RoPE rescaled"))
-    if words and (lost := [lab.label("rope", x) for x in chosen if x not in set(rope.setting)]):
+    if words and (lost := [series.label("rope", x) for x in chosen if x not in set(rope.setting)]):
         lacking = say(
             "Not measured under this protocol: {settings}.", settings=say(", ").join(lost)
         )
         words = sentences(words, lacking)
     with right:
-        alibi = lab.rows_of(table, s.lab_protocol, s.lab_text, "alibi", known["alibi"])
+        alibi = series.rows_of(table, s.lab_protocol, s.lab_text, "alibi", known["alibi"])
         other = _chart(alibi, "lab_exponents", say("ALiBi exponents"))
     _words(words or other, pd.concat([rope, alibi]), "lab_settings_numbers")
 
@@ -153,7 +153,7 @@ def scalings(table: pd.DataFrame) -> None:
 def by_position(table: pd.DataFrame) -> None:
     """All encodings as trained, by the number of tokens before the predicted one."""
     st.subheader(say("By position"), anchor=False, help=terms.of("interval"))
-    rows = lab.rows_of(table, POSITIONS, st.session_state.lab_text)
+    rows = series.rows_of(table, POSITIONS, st.session_state.lab_text)
     _curves(rows, "lab_positions", say("As trained"), POSITIONS)
 
 
@@ -186,17 +186,17 @@ def _chart(rows: pd.DataFrame, key: str, what: str, protocol: str = "", height: 
             )
         )
         return ""
-    text = say(lab.TEXTS.get(s.lab_text, s.lab_text))
+    text = say(series.TEXTS.get(s.lab_text, s.lab_text))
     if protocol == POSITIONS:
-        series = lab.by_position(rows)
-        figure = position_loss.build(series, text, s.lab_measure == "perplexity", what)
+        lines = series.by_position(rows)
+        figure = position_loss.build(lines, text, s.lab_measure == "perplexity", what)
     else:
         figure = extrapolation.build(
-            lab.curves(rows), name, say(PROTOCOLS[protocol]), text, s.lab_measure, what
+            series.curves(rows), name, say(PROTOCOLS[protocol]), text, s.lab_measure, what
         )
     draw.charts(figure, key=key, height=height)
     export.row(export_lab.losses(figure, rows, protocol, s.lab_text, s.lab_measure), key)
-    return figure.caption + (lab.undefined(rows) if protocol == POSITIONS else "")
+    return figure.caption + (series.undefined(rows) if protocol == POSITIONS else "")
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from viz_core import encodings, variants
 from viz_core.errors import AtlasError
 from viz_core.figures import extrapolation, mechanism, position_loss, training_curves
 from viz_core.figures.spec import Dash
+from viz_core.perplexity import Row
 from viz_core.words import mark, say, sentences
 
 ORDER = ("alibi", "rope", "t5", "nope", "sinusoidal", "learned")  # from the top of every list
@@ -38,6 +39,12 @@ def rows_of(
     if encoding:
         kept &= table.encoding == encoding
     return table[kept].drop_duplicates(ONE, keep="last")  # two files may hold the same
+
+
+def table(found: Iterable[Row], checkpoint: str, encoding: str, trained: int) -> pd.DataFrame:
+    """Rows that were measured now, in the columns of the shipped tables."""
+    frame = pd.DataFrame([vars(row) for row in found]).fillna({"note": ""})
+    return frame.assign(checkpoint=checkpoint, encoding=encoding, trained_length=trained)
 
 
 def settings_of(table: pd.DataFrame, encoding: str) -> list[str]:

@@ -7,9 +7,8 @@ from dataclasses import fields
 
 import streamlit as st
 
-from pages._kit import lab
 from pages._kit.attrib_state import LENGTHS, PLACES, STEPS, AttributionState
-from viz_core import texts
+from viz_core import series, texts
 from viz_core.attribution import KINDS, METHODS, REPLACEMENTS
 from viz_core.catalogue import Checkpoint
 from viz_core.model import ModelConfig
@@ -66,8 +65,8 @@ def model_and_text(shipped: dict[str, Checkpoint]) -> None:
     row = st.container(horizontal=True, gap="medium", vertical_alignment="top")
     row.selectbox(
         say("Checkpoint"),
-        sorted(shipped, key=lambda n: (n not in lab.ORDER, n)),
-        format_func=lambda n: lab.name(shipped[n].config.encoding, "", n),
+        sorted(shipped, key=lambda n: (n not in series.ORDER, n)),
+        format_func=lambda n: series.name(shipped[n].config.encoding, "", n),
         key="attrib_checkpoint",
         width=150,
         help=say("Which trained model. They differ in their position encoding alone."),

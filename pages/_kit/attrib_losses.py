@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from pages._kit import lab, tables
+from pages._kit import tables
+from viz_core import series
 from viz_core.attribution import REPLACEMENTS, HeadImportance, Place, Reach
 from viz_core.encodings import retold
 from viz_core.errors import AtlasError
@@ -30,7 +31,7 @@ def shipped(kind: str, place: str) -> tuple[pd.DataFrame, str]:
         words = (
             say(
                 " {checkpoint}: {note}.",
-                checkpoint=lab.name(row["encoding"], "", row["checkpoint"]),
+                checkpoint=series.name(row["encoding"], "", row["checkpoint"]),
                 note=retold(row["note"]),
             )
             for _, row in lost.iterrows()
@@ -48,7 +49,7 @@ def shipped(kind: str, place: str) -> tuple[pd.DataFrame, str]:
 
 def names(rows: pd.DataFrame) -> list[str]:
     """The checkpoints of `rows` in the order of all lists."""
-    known = lab.ORDER
+    known = series.ORDER
     return sorted(
         rows["checkpoint"].unique(),
         key=lambda n: (known.index(n) if n in known else len(known), n),
@@ -64,7 +65,7 @@ def importance(rows: pd.DataFrame, checkpoint: str, replacement: str) -> head_im
         heads.pivot(index="layer", columns="head", values=f"difference{end}").to_numpy(float)
         for end in ("", "_low", "_high")
     ]
-    name = lab.name(one["encoding"], "", checkpoint)
+    name = series.name(one["encoding"], "", checkpoint)
     return head_importance.Side(
         name, one["encoding"], *grids, texts=int(one["texts"]), length=int(one["length"])
     )
@@ -89,19 +90,19 @@ def of_heads(
 def curves(rows: pd.DataFrame, kept: int) -> reach_curve.Side:
     """Loss against reach of every checkpoint, from `rows` of one place."""
     rows = rows[rows["kept"] == kept]
-    series = []
+    lines = []
     for checkpoint in names(rows):
         mine = rows[rows["checkpoint"] == checkpoint].sort_values("reach")
         ends = [mine[f"difference{end}"].to_numpy(float) for end in ("", "_low", "_high")]
         encoding = mine["encoding"].iloc[0]
-        name = lab.name(encoding, "", checkpoint)
-        series.append(reach_curve.Series(name, encoding, mine["reach"].to_numpy(np.int64), *ends))
+        name = series.name(encoding, "", checkpoint)
+        lines.append(reach_curve.Series(name, encoding, mine["reach"].to_numpy(np.int64), *ends))
     one = rows.iloc[0]
     return reach_curve.Side(
         str(one["place"]),
         int(one["first"]),
         int(one["last"]),
-        tuple(series),
+        tuple(lines),
         int(one["trained_length"]),
         int(one["length"]),
         int(one["texts"]),
@@ -115,7 +116,7 @@ def of_reach(
     """The same of one checkpoint, in one text."""
     loss = found.loss[0, :, found.places.index(place)]
     added, none = loss - loss[-1], np.full(len(loss), np.nan)
-    series = reach_curve.Series(name, encoding, np.array(found.reaches), added, none, none)
+    line = reach_curve.Series(name, encoding, np.array(found.reaches), added, none, none)
     return reach_curve.Side(
-        place.name, place.first, place.last, (series,), trained, found.length, 1, found.kept
+        place.name, place.first, place.last, (line,), trained, found.length, 1, found.kept
     )

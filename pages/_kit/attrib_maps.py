@@ -13,7 +13,6 @@ from pages._kit import (
     attrib_wait,
     draw,
     export,
-    lab,
     measuring,
     terms,
 )
@@ -21,6 +20,7 @@ from pages._kit.attrib_question import Question
 from pages._kit.attrib_state import AttributionState
 from pages._kit.attrib_tokens import nats
 from pages._kit.session import Box
+from viz_core import series
 from viz_core.attribution import PatternAttribution
 from viz_core.figures import attention_maps, attribution_map, distance_profiles
 from viz_core.figures.spec import FigureSpec, Heatmap
@@ -37,7 +37,7 @@ def show(asked: Question, state: AttributionState) -> None:
     )
     config = asked.checkpoint.config
     layer, head = attrib_controls.place(attrib_cached.model(asked.checkpoint).config)
-    name = lab.name(config.encoding, "", asked.checkpoint.id)
+    name = series.name(config.encoding, "", asked.checkpoint.id)
     title = say("{name} · layer {layer}, head {head}", name=name, layer=layer + 1, head=head + 1)
     found, window = _computed(asked, state, (layer, head))
     st.markdown(_sentence(asked, found, head))

@@ -16,7 +16,6 @@ from pages._kit import (
     attrib_wait,
     draw,
     export,
-    lab,
     portray_grid,
     tables,
     terms,
@@ -24,6 +23,7 @@ from pages._kit import (
 from pages._kit.attrib_state import AttributionState
 from pages._kit.export import Shown
 from pages._kit.portray_grid import Cell, Grid
+from viz_core import series
 from viz_core.attribution import REPLACEMENTS, Place
 from viz_core.catalogue import Checkpoint
 from viz_core.errors import UsageError
@@ -72,7 +72,7 @@ def importance(state: AttributionState, checkpoint: Checkpoint, text: Passage) -
         found = attrib_cached.importance(checkpoint, text, report)
         place = _place(found.places, state.place)
         config = checkpoint.config
-        name = say("{name}, this text", name=lab.name(config.encoding, "", checkpoint.id))
+        name = say("{name}, this text", name=series.name(config.encoding, "", checkpoint.id))
         side = attrib_losses.of_heads(found, name, config.encoding, state.replacement, place)
         figure = head_importance.build([side], *_words(state, place))
         leaving = attrib_export.of_text("head-importance", figure, checkpoint, text, state)
@@ -97,7 +97,7 @@ def reach(state: AttributionState, checkpoint: Checkpoint, text: Passage) -> Non
     def own(report: Progress) -> None:
         found = attrib_cached.by_reach(checkpoint, text, kept, report)
         config, place = checkpoint.config, _place(found.places, state.place)
-        name = lab.name(config.encoding, "", checkpoint.id)
+        name = series.name(config.encoding, "", checkpoint.id)
         side = attrib_losses.of_reach(found, name, config.encoding, config.length, place)
         spec = reach_curve.build([side])
         draw.charts(spec, key="attrib_reach_own", height=360)
@@ -112,7 +112,7 @@ def _own(
     what: str, checkpoint: Checkpoint, text: Passage, show: Callable[[Progress], None]
 ) -> None:
     """The same of the chosen checkpoint on the text above, once it is asked for."""
-    name = lab.name(checkpoint.config.encoding, "", checkpoint.id)
+    name = series.name(checkpoint.config.encoding, "", checkpoint.id)
     pressed = st.button(
         say("Measure {name} on the text above", name=name),
         key=f"attrib_{what}_own",

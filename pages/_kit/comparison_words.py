@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
-from pages._kit import heads, lab
+from pages._kit import heads
 from pages._kit.session import SideState
-from viz_core import encodings, words
+from viz_core import encodings, series, words
 from viz_core.catalogue import Checkpoint
 from viz_core.survey import Survey
 from viz_core.types import SINK
@@ -17,7 +17,7 @@ from viz_core.words import say
 
 def name(one: Checkpoint) -> str:
     """What it is called: by its encoding, an upload with its id."""
-    return lab.name(one.config.encoding, "", one.id)
+    return series.name(one.config.encoding, "", one.id)
 
 
 def title(side: SideState, one: Checkpoint) -> str:

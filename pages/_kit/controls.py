@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages._kit import address, lab, terms, zoom
+from pages._kit import address, terms, zoom
 from pages._kit.session import MOST_SIDES, POOLINGS, CompareState, SideState
-from viz_core import texts
+from viz_core import series, texts
 from viz_core.catalogue import Checkpoint
 from viz_core.words import mark, say
 
@@ -188,7 +188,7 @@ def side(i: int, shipped: dict[str, Checkpoint]) -> SideState:
     a.selectbox(
         say("Checkpoint"),
         known,
-        format_func=lambda n: lab.name(shipped[n].config.encoding, "", n),
+        format_func=lambda n: series.name(shipped[n].config.encoding, "", n),
         key=f"checkpoint{i}",
         help=say(
             "Which trained model. The shipped ones were trained on the same text in the same "

@@ -9,14 +9,13 @@ from pages._kit import (
     draw,
     export,
     export_lab,
-    lab,
     lab_controls,
     lab_tables,
     reports,
     tables,
     terms,
 )
-from viz_core import published
+from viz_core import published, series
 from viz_core.catalogue import Checkpoint
 from viz_core.figures import mechanism, reported, training_curves
 from viz_core.figures.training_curves import largest_rise, least
@@ -62,7 +61,7 @@ def others(table: pd.DataFrame) -> None:
     if ours:
         title = say("Measured · {protocol}", protocol=protocol)
         sides.append(reported.Side(title, ours, own=True))
-    figure = reported.build(sides, report.caption(say(lab.TEXTS.get(text, text)), bool(ours)))
+    figure = reported.build(sides, report.caption(say(series.TEXTS.get(text, text)), bool(ours)))
     draw.charts(figure, key="lab_reported", height=400)
     export.row(export_lab.reported(figure, report.title), "lab_reported")
     st.caption(figure.caption)
@@ -91,8 +90,8 @@ def training(shipped: dict[str, Checkpoint]) -> None:
     st.subheader(say("Training"), anchor=False, help=terms.of("loss", "nat"))
     known = {c.id: c.config.encoding for c in shipped.values()}
     rows = tables.trainings()
-    series = lab.trainings(rows, known)
-    if not series:
+    lines = series.trainings(rows, known)
+    if not lines:
         st.info(
             say(
                 "Expected `training.csv` beside the checkpoints; there is none. Run `make "
@@ -100,7 +99,7 @@ def training(shipped: dict[str, Checkpoint]) -> None:
             )
         )
         return
-    figure = training_curves.build(series, LEVELS)
+    figure = training_curves.build(lines, LEVELS)
     left, right = st.columns([1.2, 1], gap="medium", vertical_alignment="center")
     with left:
         draw.charts(figure, key="lab_training", height=400)
@@ -108,7 +107,7 @@ def training(shipped: dict[str, Checkpoint]) -> None:
     reached = {
         f"Tokens to {level:g}": (
             say("Tokens to {loss:g}", loss=level),
-            [_millions(least(s, level)) for s in series],
+            [_millions(least(s, level)) for s in lines],
             None,
         )
         for level in LEVELS
@@ -116,10 +115,10 @@ def training(shipped: dict[str, Checkpoint]) -> None:
     with right:
         lab_tables.table(
             {
-                "Encoding": (say("Encoding"), [s.name for s in series], None),
-                "Last loss": (say("Last loss"), [float(s.loss[-1]) for s in series], "%.3f"),
+                "Encoding": (say("Encoding"), [s.name for s in lines], None),
+                "Last loss": (say("Last loss"), [float(s.loss[-1]) for s in lines], "%.3f"),
                 **reached,
-                "Largest rise": (say("Largest rise"), list(map(largest_rise, series)), "%.3f"),
+                "Largest rise": (say("Largest rise"), list(map(largest_rise, lines)), "%.3f"),
             }
         )
         st.caption(
@@ -159,11 +158,11 @@ def why() -> None:
             )
         )
         return
-    series = lab.mechanisms(plain)
+    lines = series.mechanisms(plain)
     chosen = [x for x in st.session_state.lab_settings if x]
-    varied = lab.mechanisms(rows[(rows.encoding == "rope") & rows.setting.isin(chosen)])
-    texts = int(lab.counts(plain, "texts").max(initial=0))
-    figure = mechanism.build(series, say(lab.TEXTS.get(text, text)), texts, varied)
+    varied = series.mechanisms(rows[(rows.encoding == "rope") & rows.setting.isin(chosen)])
+    texts = int(series.counts(plain, "texts").max(initial=0))
+    figure = mechanism.build(lines, say(series.TEXTS.get(text, text)), texts, varied)
     told = {say(m.title): say(WHY[m.column]) for m in mechanism.MEASURES}
     words = [told[panel.title] for panel in figure.panels]
     draw.charts(figure, key="lab_why", height=330, across=2, words=words)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages._kit import lab, portray_settings, terms
+from pages._kit import portray_settings, terms
 from pages._kit.lab_state import FACTORS, NUMBERS, UPTO, LabState
 from pages._kit.reports import reports
-from viz_core import encodings, texts, variants
+from viz_core import encodings, series, texts, variants
 from viz_core.catalogue import Checkpoint
 from viz_core.perplexity import PROTOCOLS
 from viz_core.words import mark, say, sentences
@@ -101,7 +101,7 @@ def settings(known: list[str]) -> list[str]:
     chosen = st.multiselect(
         say("Scalings"),
         known,
-        format_func=lambda x: lab.label("rope", x) if x else say("none (as trained)"),
+        format_func=lambda x: series.label("rope", x) if x else say("none (as trained)"),
         key="lab_settings",
         help=say(
             "s is the stretch. A fixed s acts at every length, short ones too; s = N / L follows "
@@ -147,7 +147,7 @@ def live(shipped: dict[str, Checkpoint], choices: list[texts.TextChoice]) -> boo
     a.selectbox(
         say("Checkpoint"),
         list(shipped),
-        format_func=lambda n: lab.name(shipped[n].config.encoding, "", n),
+        format_func=lambda n: series.name(shipped[n].config.encoding, "", n),
         key="lab_live",
         help=terms.of("checkpoint", "position encoding"),
     )

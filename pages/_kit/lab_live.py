@@ -9,7 +9,6 @@ from pages._kit import (
     draw,
     export,
     export_lab,
-    lab,
     lab_controls,
     portray_settings,
     reading,
@@ -17,7 +16,7 @@ from pages._kit import (
     tables,
 )
 from pages._kit.waiting import Waiting
-from viz_core import texts
+from viz_core import series, texts
 from viz_core.catalogue import Checkpoint
 from viz_core.figures import extrapolation
 from viz_core.perplexity import PROTOCOLS
@@ -67,23 +66,23 @@ def show(shipped: dict[str, Checkpoint]) -> None:
     place = st.empty()
     rows, waiting = [], Waiting(place)
     for setting in dict.fromkeys(("", state.setting)):
-        report = waiting.watch(lab.name(config.encoding, setting, chosen.id))
+        report = waiting.watch(series.name(config.encoding, setting, chosen.id))
         rows += scored.losses(chosen, setting, samples, lengths, report)
     place.empty()
     done.add(wanted)
-    frame = lab.table(rows, chosen.id, config.encoding, config.length)
+    frame = series.table(rows, chosen.id, config.encoding, config.length)
     if frame.loss.isna().all():
         nothing = say("Nothing to draw at {shortest:,} tokens and more.", shortest=SHORTEST)
-        st.info(nothing + lab.undefined(frame))
+        st.info(nothing + series.undefined(frame))
         return
     title = next(c.title for c in choices if c.id == state.on)
     figure = extrapolation.build(
-        lab.curves(frame),
+        series.curves(frame),
         say(lab_controls.PROTOCOL_NAMES[FIXED]),
         say(PROTOCOLS[FIXED]),
         title,
         state.measure,
-        title=lab.name(config.encoding, state.setting, chosen.id),
+        title=series.name(config.encoding, state.setting, chosen.id),
     )
     draw.charts(figure, key="lab_live_chart")
     export.row(export_lab.live(figure, chosen, state.setting, samples), "lab_live")

@@ -8,8 +8,8 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from pages._kit import lab, tables, terms
-from viz_core import encodings, probes
+from pages._kit import tables, terms
+from viz_core import encodings, probes, series
 from viz_core.words import mark, say
 
 COSTS = {  # by column: title, format, factor
@@ -85,7 +85,9 @@ def costs() -> None:
     for column, (title, form, factor) in COSTS.items():
         if column not in rows or (rows[column].isna() | (rows[column] == "")).all():
             continue
-        values = lab.numbers(rows, column) * factor if form else rows[column].map(encodings.retold)
+        values = (
+            series.numbers(rows, column) * factor if form else rows[column].map(encodings.retold)
+        )
         shown[title] = say(title), values, form
     table(shown)
     words = say(
@@ -96,7 +98,7 @@ def costs() -> None:
 
 
 def _encodings(rows: pd.DataFrame) -> dict[str, tuple[str, Any, str | None]]:
-    return {"Encoding": (say("Encoding"), [lab.name(e) for e in rows.encoding], None)}
+    return {"Encoding": (say("Encoding"), [series.name(e) for e in rows.encoding], None)}
 
 
 def table(columns: Mapping[str, tuple[str, Any, str | None]]) -> None:

@@ -13,10 +13,10 @@ import pandas as pd
 import streamlit as st
 from tokenizers import Tokenizer
 
-from pages._kit import export_sources, lab, measuring, reading
+from pages._kit import export_sources, measuring, reading
 from pages._kit.portray_state import DecayState
 from pages._kit.waiting import Waiting
-from viz_core import results, texts
+from viz_core import results, series, texts
 from viz_core.catalogue import Checkpoint
 from viz_core.errors import TextError
 from viz_core.export.provenance import Source
@@ -89,7 +89,7 @@ def shipped(chosen: Sequence[str], checkpoints: dict[str, Checkpoint]) -> list[S
                 "`make results`.",
                 name=name,
             )
-        title = lab.name(kept.portrait.encoding, kept.portrait.setting, name)
+        title = series.name(kept.portrait.encoding, kept.portrait.setting, name)
         made = (Source("checkpoint", name, kept.checkpoint),)
         made += export_sources.shas(texts.HELD_OUT, kept.texts)
         one = Sitter((name, marks), name, title, kept.portrait, kept.command, note, sources=made)
@@ -141,7 +141,7 @@ def measured(
 
     A changed control cancels. Raises AtlasError for lengths or settings that the model can't take.
     """
-    title = lab.name(checkpoint.config.encoding, setting, checkpoint.id)
+    title = series.name(checkpoint.config.encoding, setting, checkpoint.id)
     portrait = measuring.portrayed(checkpoint, some, setting, waiting.watch(title))
     key = (checkpoint.sha256, setting, tuple(p.sha256 for p in some))
     made = (*export_sources.checkpoints([checkpoint]), *export_sources.texts(text, some))

@@ -8,10 +8,11 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages._kit import lab, portray, portray_how, portray_settings
+from pages._kit import portray, portray_how, portray_settings
 from pages._kit.portray import Sitter
 from pages._kit.portray_state import DecayState
 from pages._kit.waiting import Waiting
+from viz_core import series
 from viz_core.catalogue import Checkpoint
 from viz_core.errors import LengthError
 from viz_core.signatures import frequencies, ripple, spectrum
@@ -34,7 +35,7 @@ def show(state: DecayState, checkpoint: Checkpoint) -> list[Sitter]:
     done = st.session_state.setdefault("decay_controlled", set())  # what this visitor has computed
     pressed = st.button(say("Measure under PI and NTK"), key="decay_control")
     if not pressed and wanted not in done:
-        name = lab.name(checkpoint.config.encoding, "", checkpoint.id)
+        name = series.name(checkpoint.config.encoding, "", checkpoint.id)
         st.caption(
             say(
                 "Runs {name} as trained, under PI and under NTK (s = 4) over {texts} texts of "

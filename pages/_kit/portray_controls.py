@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from pages._kit import lab, portray, portray_settings, terms
+from pages._kit import portray, portray_settings, terms
 from pages._kit.portray_state import ESTIMATORS, LENGTHS, SOURCES, TEXTS, DecayState
-from viz_core import texts
+from viz_core import series, texts
 from viz_core.catalogue import Checkpoint
 from viz_core.words import mark, say
 
@@ -47,7 +47,7 @@ def state() -> DecayState:
 
 def ordered(names: Sequence[str]) -> list[str]:
     """Checkpoint ids in the order of all lists, others after them."""
-    known = lab.ORDER
+    known = series.ORDER
     return sorted(names, key=lambda n: (known.index(n) if n in known else len(known), n))
 
 
@@ -59,7 +59,7 @@ def sources(shipped: dict[str, Checkpoint]) -> bool:
     row.pills(
         say("Checkpoints"),
         ordered(list(shipped)),
-        format_func=lambda n: lab.name(shipped[n].config.encoding, "", n),
+        format_func=lambda n: series.name(shipped[n].config.encoding, "", n),
         key="decay_chosen",
         selection_mode="multi",
         help=say(
@@ -197,7 +197,7 @@ def change(shipped: dict[str, Checkpoint]) -> bool:
     row.selectbox(
         say("Checkpoint"),
         ordered(list(shipped)),
-        format_func=lambda n: lab.name(shipped[n].config.encoding, "", n),
+        format_func=lambda n: series.name(shipped[n].config.encoding, "", n),
         key="decay_changed",
         width=150,
     )

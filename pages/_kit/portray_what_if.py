@@ -10,7 +10,6 @@ from pages._kit import (
     draw,
     export,
     export_decay,
-    lab,
     loaded,
     measuring,
     portray,
@@ -22,7 +21,7 @@ from pages._kit import (
 from pages._kit.portray_state import DecayState
 from pages._kit.session import Box
 from pages._kit.waiting import Waiting
-from viz_core import texts
+from viz_core import series, texts
 from viz_core.catalogue import Checkpoint
 from viz_core.figures import difference
 from viz_core.survey import Survey
@@ -69,7 +68,7 @@ def show(shipped: dict[str, Checkpoint]) -> None:
     zoomed = s.get("decay_zoom") if s.get("decay_zoomed") == wanted else None
     sides = []
     for found, setting in ((before, ""), (after, state.what)):
-        name = lab.name(chosen.config.encoding, setting, chosen.id)
+        name = series.name(chosen.config.encoding, setting, chosen.id)
         window = cut(found.windows[layer], zoomed)
         accent = chosen.config.encoding
         sides.append(difference.Side(name, accent, window, found.curves[layer], head))
@@ -105,7 +104,7 @@ def _surveys(
     waiting = Waiting(place := st.empty())
     found = []
     for setting in ("", state.what):
-        report = waiting.watch(lab.name(chosen.config.encoding, setting, chosen.id))
+        report = waiting.watch(series.name(chosen.config.encoding, setting, chosen.id))
         found.append(measuring.surveyed(chosen, some, "log", report, setting=setting))
     place.empty()
     return found[0], found[1]

@@ -8,8 +8,7 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
-from pages._kit import lab
-from viz_core import encodings, published
+from viz_core import encodings, published, series
 from viz_core.figures import extrapolation
 from viz_core.figures.reported import Series
 from viz_core.published import SOURCES, Source
@@ -143,10 +142,10 @@ def curves(report: Report) -> tuple[Series, ...]:
 
 def ours(table: pd.DataFrame, report: Report, text: str) -> tuple[Series, ...]:
     """Our curves of the encodings and scalings that `report` has, under the protocol closest."""
-    rows = lab.rows_of(table, report.like, text, settings=report.settings)
+    rows = series.rows_of(table, report.like, text, settings=report.settings)
     found = []
     for encoding in dict.fromkeys(report.rows.encoding):
-        every = lab.curves(rows[rows.encoding == encoding]) if len(rows) else []
+        every = series.curves(rows[rows.encoding == encoding]) if len(rows) else []
         plain = next((s for s in every if s.accent == encoding), None)
         at = plain.loss[plain.length == plain.trained_length] if plain else np.empty(0)
         if np.isfinite(at).any():

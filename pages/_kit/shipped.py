@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from pages._kit import draw, lab, language
-from viz_core import encodings
+from pages._kit import draw, language
+from viz_core import encodings, series
 from viz_core.catalogue import Checkpoint
 from viz_core.errors import AtlasError
 from viz_core.render import palette
@@ -22,7 +22,7 @@ _LOCAL = re.compile(r"\[([^\]]+)\]\((?!https?:)[^)]*\)")  # links that lead nowh
 
 def cards(shipped: Mapping[str, Checkpoint]) -> None:
     """The cards, in the order of all lists."""
-    known = lab.ORDER
+    known = series.ORDER
     some = sorted(
         shipped.values(), key=lambda c: known.index(c.id) if c.id in known else len(known)
     )
@@ -36,7 +36,7 @@ def cards(shipped: Mapping[str, Checkpoint]) -> None:
 def _card(one: Checkpoint) -> None:
     c, facts, encoding = one.config, one.facts, encodings.get(one.config.encoding)
     colour = palette.letters(c.encoding, draw.dark())
-    name = lab.name(c.encoding, "", one.id)
+    name = series.name(c.encoding, "", one.id)
     st.html(f'<b style="color: {colour}; font-size: 18px">{name}</b>')
     st.markdown(say(encoding.summary))
     said = [

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from pages._kit import draw, export, lab, sweeps_shipped
+from pages._kit import draw, export, sweeps_shipped
 from pages._kit.export import Shown
 from pages._kit.sweeps_seen import Seen
+from viz_core import series
 from viz_core.export.provenance import Facts, Source
 from viz_core.figures.spec import FigureSpec
 from viz_core.jobs import drawn
@@ -32,13 +33,13 @@ def show(name: str, rows: pd.DataFrame, seen: Seen) -> None:
     lengths = rows[rows.measurement == "perplexity"].length.nunique()
     found = dict(drawn.by_length(rows, protocol)) if lengths > 1 else {}
     if found:
-        text = _chosen("text", list(found), lambda t: say(lab.TEXTS.get(t, t)))
+        text = _chosen("text", list(found), lambda t: say(series.TEXTS.get(t, t)))
         facts = {"protocol": protocol, "lengths": sorted(map(int, set(rows.length)))}
         _figure(found[text], say("Losses by length"), f"{name}-losses", rows, facts, say(ALONE))
 
 
 def _emergence(name: str, rows: pd.DataFrame, texts: list[str]) -> None:
-    text = _chosen("text", texts, lambda t: say(lab.TEXTS.get(t, t)))
+    text = _chosen("text", texts, lambda t: say(series.TEXTS.get(t, t)))
     lengths = [
         str(n)
         for n in sorted(set(map(int, rows[rows.text == text].length)))

@@ -8,8 +8,9 @@ from pathlib import Path
 import pandas as pd
 import streamlit as st
 
-from pages._kit import lab, language, sweeps_figures, sweeps_files, sweeps_seen
+from pages._kit import language, sweeps_figures, sweeps_files, sweeps_seen
 from pages._kit.sweeps_seen import RUNNING, Seen
+from viz_core import series
 from viz_core.words import mark, say
 
 AGAIN = 5  # seconds between two looks at a sweep that runs
@@ -68,7 +69,7 @@ def _of(seen: Seen) -> str:
         say("one checkpoint") if checkpoints == 1 else say("{n:,} checkpoints", n=checkpoints),
         *dict.fromkeys(cell.setting for cell in cells if cell.setting),
         *dict.fromkeys(say("{n:,} tokens", n=cell.length) for cell in cells),
-        *dict.fromkeys(say(lab.TEXTS.get(cell.text, cell.text)) for cell in cells),
+        *dict.fromkeys(say(series.TEXTS.get(cell.text, cell.text)) for cell in cells),
         *dict.fromkeys(cell.measurement for cell in cells),
     ]
     return " · ".join(parts)

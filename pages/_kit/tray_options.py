@@ -7,8 +7,8 @@ from typing import Any
 
 import streamlit as st
 
-from pages._kit import lab, tray_labels
-from viz_core import texts
+from pages._kit import tray_labels
+from viz_core import series, texts
 from viz_core.arguments import figure
 from viz_core.catalogue import Checkpoint
 from viz_core.plates import Plate
@@ -58,7 +58,7 @@ def _widget(
             label,
             list(shipped),
             [one for one in default if one in shipped],
-            format_func=lambda one: lab.name(shipped[one].config.encoding, "", one),
+            format_func=lambda one: series.name(shipped[one].config.encoding, "", one),
             key=key,
             help=help,
         )
@@ -66,7 +66,7 @@ def _widget(
     choices = list(about.get("choices") or ())
     titles = dict[str, str]()
     if name == "text":
-        titles = {default: lab.TEXTS.get(default, default)}
+        titles = {default: series.TEXTS.get(default, default)}
         titles |= {one.id: one.title for one in texts.available()}
         choices = list(titles)
     if choices:

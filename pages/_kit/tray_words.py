@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pages._kit import lab, tray_labels
+from pages._kit import tray_labels
 from pages._kit.tray_state import Origin, origin
-from viz_core import encodings, plates
+from viz_core import encodings, plates, series
 from viz_core.plates.tray import Pin
 from viz_core.words import say
 
@@ -67,6 +67,6 @@ def _value(name: str, value: str) -> str:
 def _setting(value: str) -> str:
     """A setting of RoPE or ALiBi; as it was given, where it is none."""
     try:
-        return lab.label("alibi" if value.startswith("exponent") else "rope", value)
+        return series.label("alibi" if value.startswith("exponent") else "rope", value)
     except ValueError:
         return value

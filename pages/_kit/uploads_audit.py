@@ -9,7 +9,6 @@ import streamlit as st
 
 from pages._kit import (
     draw,
-    lab,
     language,
     loaded,
     uploads_form,
@@ -18,7 +17,7 @@ from pages._kit import (
 )
 from pages._kit.portray_state import LENGTHS
 from pages._kit.uploads_known import Known
-from viz_core import texts
+from viz_core import series, texts
 from viz_core.catalogue import Checkpoint
 from viz_core.errors import AtlasError
 from viz_core.readers.description import Finding
@@ -84,7 +83,7 @@ def _heading(known: Known) -> None:
             title, accent = upload.files[0], "ink"
             if one is not None:
                 accent = one.config.encoding
-                title = lab.name(accent, "", one.id)
+                title = series.name(accent, "", one.id)
             colour = palette.letters(accent, draw.dark())
             st.html(f'<b style="color: {colour}; font-size: 18px">{escape(title)}</b>')
             parts = [files, size(upload.bytes)]
@@ -134,7 +133,9 @@ def _ways(one: Checkpoint, shipped: Mapping[str, Checkpoint]) -> None:
     with st.container(horizontal=True, gap="medium"):
         st.page_link(
             "compare.py",
-            label=say("Compare with {name}", name=lab.name(beside)) if beside else say("Compare"),
+            label=say("Compare with {name}", name=series.name(beside))
+            if beside
+            else say("Compare"),
             icon=":material/compare:",
             query_params=maps,
         )
