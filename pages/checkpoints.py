@@ -5,10 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from pages._kit import (
-    lab_context,
     offered,
     shipped,
     terms,
+    training,
     uploads_audit,
     uploads_drop,
     uploads_known,
@@ -60,7 +60,7 @@ def main() -> None:
         )
     try:
         shipped.cards(found)
-        lab_context.training(found)
+        training.show(found)
     except AtlasError as error:
         st.error(str(error))
 

@@ -21,6 +21,7 @@ from pages._kit import (
     offered,
     tables,
     terms,
+    training,
 )
 from pages._kit.lab_state import LabState
 from pages._kit.page import Page, section
@@ -72,7 +73,7 @@ def main() -> None:
     if st.session_state.lab_protocol != POSITIONS:
         section(by_position, table)
     section(lab_context.others, table)
-    section(lab_context.training, offered.shipped()[0])
+    section(training.show, offered.shipped()[0])
     section(lab_tables.gate)
     section(lab_tables.costs)
     section(lab_context.why)

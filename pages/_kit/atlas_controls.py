@@ -19,7 +19,7 @@ from pages._kit.atlas_state import (
     fits,
     knobs,
 )
-from pages._kit.session import Box
+from pages._kit.boxes import Box
 from viz_core import series, variants
 from viz_core.encodings import Encoding, Parameter, Value, all_encodings
 from viz_core.words import mark, say

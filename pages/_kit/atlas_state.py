@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from pages._kit import decoding
+from pages._kit.boxes import Box, seen
 from pages._kit.decoding import VERSION
-from pages._kit.session import Box, seen
 from viz_core.alone.words import knobs
 from viz_core.encodings import Parameter, Value, all_encodings
 from viz_core.errors import UnknownName, UsageError

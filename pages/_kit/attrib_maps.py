@@ -19,7 +19,7 @@ from pages._kit import (
 from pages._kit.attrib_question import Question
 from pages._kit.attrib_state import AttributionState
 from pages._kit.attrib_tokens import nats
-from pages._kit.session import Box
+from pages._kit.boxes import Box
 from viz_core import series
 from viz_core.attribution import PatternAttribution
 from viz_core.figures import attention_maps, attribution_map, distance_profiles

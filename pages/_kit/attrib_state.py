@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
 from pages._kit import decoding
-from pages._kit.decoding import VERSION
-from pages._kit.session import LONGEST_PASTE
+from pages._kit.decoding import LONGEST_PASTE, VERSION
 from viz_core.attribution import KINDS, METHODS, REPLACEMENTS
 from viz_core.attribution.tokens import STEPS as USUAL
 from viz_core.words import say

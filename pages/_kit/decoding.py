@@ -10,6 +10,7 @@ from viz_core.words import say
 VERSION = "1"  # of all addresses
 LONGEST = 80  # characters of a name in an address
 SOME = 6  # names that a sentence lists
+LONGEST_PASTE = 2000  # characters of a text of one's own that an address can carry
 SAID = 40  # characters of what came, in the sentence about it
 
 

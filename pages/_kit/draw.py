@@ -10,7 +10,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages._kit.session import Box
+from pages._kit.boxes import Box
 from viz_core.figures.spec import Chart, FigureSpec, Heatmap
 from viz_core.render import canvas, palette, screen
 from viz_core.words import mark, say

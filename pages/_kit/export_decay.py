@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from pages._kit import export_sources
+from pages._kit.boxes import Box
 from pages._kit.export import Shown
 from pages._kit.portray import LOGIT, MEAN, UNBIASED, Sitter
 from pages._kit.portray_state import DecayState
-from pages._kit.session import Box
 from viz_core import plates
 from viz_core.catalogue import Checkpoint
 from viz_core.figures.spec import FigureSpec

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 import pandas as pd
@@ -59,21 +59,6 @@ def reported(figure: FigureSpec, source: str) -> Shown:
     return Shown(
         lambda: figure, mark("What others report"), "reported", PAGE, None, REPORTED, made, facts
     )
-
-
-def training(figure: FigureSpec, shipped: Mapping[str, Checkpoint], seen: Container[str]) -> Shown:
-    """Validation losses as those checkpoints were trained whose training was `seen`."""
-    some = [c for c in shipped.values() if c.id in seen]
-    some.sort(key=lambda c: (series.place(c.config.encoding), c.id))
-    facts = {"trained_length": some[0].config.length, "loss": "nats per token, validation"}
-    names = [c.id for c in some]
-    pin = Pin.of("training-curves", checkpoints=names)
-    title = mark("Validation loss while training")
-
-    def made() -> tuple[Source, ...]:
-        return export_sources.checkpoints(some) + export_sources.trainings(names)
-
-    return Shown(lambda: figure, title, "training-curves", PAGE, pin, "", made, facts)
 
 
 def why(figure: FigureSpec, rows: pd.DataFrame, text: str, varied: Sequence[str]) -> Shown:

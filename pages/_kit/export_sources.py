@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from pages._kit import offered
-from pages._kit.session import Box
+from pages._kit.boxes import Box
 from viz_core import catalogue, results
 from viz_core.alone import Alone
 from viz_core.catalogue import Checkpoint

@@ -10,18 +10,14 @@ from pages._kit import (
     export,
     export_lab,
     lab_controls,
-    lab_tables,
     reports,
     tables,
     terms,
 )
 from viz_core import published, series
-from viz_core.catalogue import Checkpoint
-from viz_core.figures import mechanism, reported, training_curves
-from viz_core.figures.training_curves import largest_rise, least
+from viz_core.figures import mechanism, reported
 from viz_core.words import mark, say
 
-LEVELS = (4.0, 3.8)  # nats: how soon a training falls below them
 WHY = {  # by measure
     "entropy_share": mark(
         "Attention that spreads as keys are added keeps its share of the most there can be; "
@@ -83,57 +79,6 @@ def others(table: pd.DataFrame) -> None:
             links = say("; ").join(f"[{n.label}]({n.url})" if n.url else n.label for n in names)
             title, text = say(d.title), say(d.text)
             st.markdown(say("**{title}.** {text} ({links})", title=title, text=text, links=links))
-
-
-def training(shipped: dict[str, Checkpoint]) -> None:
-    """Validation loss by tokens seen, and what it says of convergence and stability."""
-    st.subheader(say("Training"), anchor=False, help=terms.of("loss", "nat"))
-    known = {c.id: c.config.encoding for c in shipped.values()}
-    rows = tables.trainings()
-    lines = series.trainings(rows, known)
-    if not lines:
-        st.info(
-            say(
-                "Expected `training.csv` beside the checkpoints; there is none. Run `make "
-                "checkpoints`."
-            )
-        )
-        return
-    figure = training_curves.build(lines, LEVELS)
-    left, right = st.columns([1.2, 1], gap="medium", vertical_alignment="center")
-    with left:
-        draw.charts(figure, key="lab_training", height=400)
-        export.row(export_lab.training(figure, shipped, set(rows.checkpoint)), "lab_training")
-    reached = {
-        f"Tokens to {level:g}": (
-            say("Tokens to {loss:g}", loss=level),
-            [_millions(least(s, level)) for s in lines],
-            None,
-        )
-        for level in LEVELS
-    }
-    with right:
-        lab_tables.table(
-            {
-                "Encoding": (say("Encoding"), [s.name for s in lines], None),
-                "Last loss": (say("Last loss"), [float(s.loss[-1]) for s in lines], "%.3f"),
-                **reached,
-                "Largest rise": (say("Largest rise"), list(map(largest_rise, lines)), "%.3f"),
-            }
-        )
-        st.caption(
-            say(
-                "Loss in nats per token. Tokens to: seen at the first validation below that loss. "
-                "Largest rise: from one validation to the next; 0 means that the loss only fell."
-            )
-        )
-    st.caption(figure.caption)
-
-
-def _millions(tokens: float | None) -> str:
-    if tokens is None:
-        return say("not reached")
-    return say("{millions:.2f} M", millions=tokens / 1e6)
 
 
 def why() -> None:

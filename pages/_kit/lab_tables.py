@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
@@ -57,7 +56,7 @@ def gate() -> None:
         help=terms.of("attention", "head", "layer", "induction"),
     )
     scores = {title: (say(title), rows[column], form) for column, (title, form) in GATE.items()}
-    table(_encodings(rows) | scores)
+    tables.headed(_encodings(rows) | scores)
     words = say(
         "Passed: one of the scores is at least {times} times its baseline, and the loss at "
         "positions {late} is more than {gain:g} nats below that at {early}. "
@@ -89,7 +88,7 @@ def costs() -> None:
             series.numbers(rows, column) * factor if form else rows[column].map(encodings.retold)
         )
         shown[title] = say(title), values, form
-    table(shown)
+    tables.headed(shown)
     words = say(
         "Models of the shipped size with random weights on the machine that made the table; "
         "ratios are to NoPE, which does nothing with position, in the same run."
@@ -99,18 +98,3 @@ def costs() -> None:
 
 def _encodings(rows: pd.DataFrame) -> dict[str, tuple[str, Any, str | None]]:
     return {"Encoding": (say("Encoding"), [series.name(e) for e in rows.encoding], None)}
-
-
-def table(columns: Mapping[str, tuple[str, Any, str | None]]) -> None:
-    """Columns by heading, each with the heading said, its values, and the format of its numbers.
-
-    What the browser downloads of a table has the headings as they are, English in any language.
-    """
-    shown = pd.DataFrame({name: values for name, (_, values, _) in columns.items()})
-    config = {
-        name: st.column_config.NumberColumn(title, format=form)
-        if form
-        else st.column_config.Column(title)
-        for name, (title, _, form) in columns.items()
-    }
-    st.dataframe(shown, hide_index=True, column_config=config, placeholder=say("None"))

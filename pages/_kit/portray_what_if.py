@@ -18,8 +18,8 @@ from pages._kit import (
     portray_settings,
     terms,
 )
+from pages._kit.boxes import Box
 from pages._kit.portray_state import DecayState
-from pages._kit.session import Box
 from pages._kit.waiting import Waiting
 from viz_core import series, texts
 from viz_core.catalogue import Checkpoint

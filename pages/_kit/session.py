@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from pages._kit import decoding
-from pages._kit.decoding import SAID, VERSION
+from pages._kit.boxes import Box, seen
+from pages._kit.decoding import LONGEST_PASTE, SAID, VERSION
 from viz_core.types import Range
 from viz_core.words import say
 
-LONGEST_PASTE = 2000  # characters that an address can carry
 MOST_SIDES = 4
 HIGHEST = 999  # of a layer, of a head
 SIDES = "abcd"  # their names in an address; "za" is the window of "a"
@@ -18,8 +18,6 @@ VIEWS = ("mean", "centred", "one")
 POOLINGS = ("mean", "max")
 SORTS = ("place", "reach", "ripple", "sink", "entropy")  # of the wall; place: layer and head
 TEXTS = 6  # texts in a mean, at first
-
-Box = tuple[Range, Range]  # queries and keys, the ends excluded
 
 
 @dataclass(frozen=True)
@@ -149,12 +147,6 @@ def decoded(query: Mapping[str, str], default: CompareState) -> tuple[CompareSta
         sort=asked.among("sort", SORTS),
     )
     return state, asked.wrong
-
-
-def seen(box: Box) -> bool:
-    """Whether some key of the window lies not after some query of it."""
-    (_, last), (first, _) = box
-    return first < last
 
 
 def _box(text: str) -> Box | None:

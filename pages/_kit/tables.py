@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -112,3 +113,18 @@ def numbers(rows: pd.DataFrame, key: str, title: str = "", columns: Sequence[str
         )
         if found := commands(rows):
             st.code("\n".join(found), language="bash")
+
+
+def headed(columns: Mapping[str, tuple[str, Any, str | None]]) -> None:
+    """Columns by heading, each with the heading said, its values, and the format of its numbers.
+
+    What the browser downloads of a table has the headings as they are, English in any language.
+    """
+    shown = pd.DataFrame({name: values for name, (_, values, _) in columns.items()})
+    config = {
+        name: st.column_config.NumberColumn(title, format=form)
+        if form
+        else st.column_config.Column(title)
+        for name, (title, _, form) in columns.items()
+    }
+    st.dataframe(shown, hide_index=True, column_config=config, placeholder=say("None"))

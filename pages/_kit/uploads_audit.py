@@ -15,7 +15,6 @@ from pages._kit import (
     uploads_room,
     uploads_words,
 )
-from pages._kit.portray_state import LENGTHS
 from pages._kit.uploads_known import Known
 from viz_core import series, texts
 from viz_core.catalogue import Checkpoint
@@ -125,7 +124,7 @@ def _ways(one: Checkpoint, shipped: Mapping[str, Checkpoint]) -> None:
     beside = c.encoding if c.encoding in shipped else next(iter(shipped), "")
     maps = {"v": "1", "a": f"{one.id}.{c.layers // 2 + 1}.1", "length": str(length)}
     maps |= {"b": f"{beside}.2.1"} if beside else {}
-    nearest = max((n for n in LENGTHS if n <= length), default=LENGTHS[0])
+    nearest = 1 << min(max(length.bit_length() - 1, 7), 12)  # Decay's own are powers of two
     decay = {"v": "1", "chosen": one.id, "source": "own", "length": str(nearest)}
     losses = {"v": "1", "live": one.id, "setting": "none", "upto": "1024"}
     if one.numbered:  # it can read no other

@@ -11,7 +11,8 @@ from dataclasses import replace
 
 import streamlit as st
 
-from pages._kit.session import MOST_SIDES, Box, CompareState, seen
+from pages._kit.boxes import Box, seen
+from pages._kit.session import MOST_SIDES, CompareState
 from viz_core.figures.attention_maps import ranges
 from viz_core.words import say
 
