@@ -16,9 +16,9 @@ import websockets
 from benchmarks import load_wire
 from benchmarks.load_widgets import Value
 from benchmarks.load_wire import Lost, Visitor
-from pages._kit.controls import LENGTHS
-from pages._kit.session import Box, CompareState, SideState
-from pages._kit.zoom_controls import ENDS
+from pages.compare.controls import LENGTHS
+from pages.compare.state import Box, CompareState, SideState
+from pages.compare.zoom_controls import ENDS
 
 PAIRS = (("alibi", "rope"), ("t5", "sinusoidal"))
 PLACES = ((0, 1), (1, 4), (3, 6))  # layer and head, from 0

@@ -1,1 +1,1 @@
-"""The pages of the app, found by folder: each public module exposes one `PAGE`."""
+"""The pages of the app: a folder each, with `page.py`; what two of them use is in `_shared`."""

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import streamlit as st
 
-from pages._kit import language, looks, sign_in, store_trouble, terms, tour, tray_state
+from pages._shared import language, looks, sign_in, store_trouble, terms, tour, tray_state
+from pages._shared.page import script
 from viz_core.encodings import all_encodings
 from viz_core.errors import AtlasError
 from viz_core.words import say
@@ -13,7 +14,7 @@ from viz_core.words import say
 FOLDER = Path(__file__).parent
 
 st.set_page_config(
-    page_title="Attention Atlas", page_icon=str(FOLDER / "_kit" / "icon.png"), layout="wide"
+    page_title="Attention Atlas", page_icon=str(FOLDER / "_shared" / "icon.png"), layout="wide"
 )
 
 # Streamlit leaves room for a toolbar that the configuration hides. The line by which a figure
@@ -59,12 +60,12 @@ except AtlasError as error:
     st.stop()
 
 tour.follow()
-names = sorted(p.stem for p in FOLDER.glob("*.py") if not p.name.startswith("_"))
+names = sorted(p.parent.name for p in FOLDER.glob("[!_]*/page.py"))
 pinned = len(tray_state.tray().pins)
-cards = {name: importlib.import_module(f"pages.{name}").PAGE for name in names}
+cards = {name: importlib.import_module(f"pages.{name}.page").PAGE for name in names}
 found = [
     st.Page(
-        FOLDER / f"{name}.py",
+        FOLDER / script(name),
         title=f"{say(card.title)} ({pinned})" if name == "figures" and pinned else say(card.title),
         icon=card.icon,
         url_path=name,

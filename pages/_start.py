@@ -26,7 +26,7 @@ def _ready() -> None:
 
 def _expire() -> None:
     """Uploads whose hours ended while no server ran go, without waiting for a visitor."""
-    from pages._kit import uploads_room
+    from pages._shared import uploads_room
     from viz_core.errors import AtlasError
 
     try:
@@ -37,7 +37,9 @@ def _expire() -> None:
 
 def _warm() -> None:
     # imported here: the server answers at once, and torch takes seconds
-    from pages import attribution, compare, decay
+    from pages.attribution import page as attribution
+    from pages.compare import page as compare
+    from pages.decay import page as decay
     from viz_core.errors import AtlasError
 
     try:

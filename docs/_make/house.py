@@ -87,7 +87,7 @@ def _roof(ink: str, room: str, edge: str, bright: str) -> str:
             _tag("polygon", points=eaves, fill=room, stroke=edge),
             _text(middle, 26, "pages/NAME.py", **head),
             _text(middle, 44, "one file a page; pages know nothing of each other", **word),
-            _text(middle, 64, "pages/_kit: state, controls, drawing, export", **word),
+            _text(middle, 64, "pages/_shared: address, drawing, export, policy", **word),
             _text(WALL + 14, 44, "Streamlit, up here alone", fill=ink, font_size=12),
             _text(WALL + 14, ROOF, "viz_core", **(head | {"text-anchor": "start"})),
         )

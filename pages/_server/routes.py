@@ -30,7 +30,7 @@ async def metrics(request: Request) -> Response:
     """
     if os.environ.get("ATLAS_METRICS") != "1":
         return Response("Set ATLAS_METRICS=1 to have metrics here.\n", 404)
-    from pages._kit import metrics as counted
+    from pages._shared import metrics as counted
 
     text = await asyncio.to_thread(counted.exposition)
     return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")

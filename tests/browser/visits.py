@@ -14,7 +14,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page
 
 PAGES = sorted(
-    file.stem for file in (Path(__file__).parents[2] / "pages").glob("[!_]*.py")
+    file.parent.name for file in (Path(__file__).parents[2] / "pages").glob("[!_]*/page.py")
 )  # a new one is visited the moment it exists
 HOME = "compare"  # has no name in the address
 THEMES = ("light", "dark")

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages._kit import device, keeping, measuring, offered, thumbnails, uploads_room
-from pages._kit.line import Line
-from pages._kit.shelf import Shelf
+from pages._shared import device, keeping, measuring, offered, uploads_room
+from pages._shared.line import Line
+from pages._shared.shelf import Shelf
+from pages.compare import thumbnails
 from viz_core.catalogue import Checkpoint
 from viz_core.readers.intake import Uploads
 from viz_core.store import Store

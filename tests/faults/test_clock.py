@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from pages import _start
-from pages._kit import uploads_room
+from pages._shared import uploads_room
 from tests.faults.conftest import Start, kept, opened, seen
 from viz_core import store as stores
 from viz_core.errors import AtlasError

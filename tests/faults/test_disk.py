@@ -18,6 +18,7 @@ from streamlit.testing.v1 import AppTest
 from pages._server import routes
 from tests.faults.conftest import Start, kept, opened, seen
 from tests.pages import checkpoint_files
+from tests.visiting import visit
 from viz_core.readers.intake import incoming
 
 SAID = "can't store results"
@@ -93,7 +94,7 @@ def test_an_upload_onto_a_full_disk_is_one_sentence_and_leaves_nothing(
     store = start(tmp_path / "store")
     file = checkpoint_files.native_file(tmp_path / "mine.safetensors")
     monkeypatch.setattr(incoming, "open", lambda *a, **k: Full(), raising=False)
-    app = opened().switch_page("checkpoints.py").run()
+    app = visit(opened(), "checkpoints").run()
     app.file_uploader[0].set_value([(file.name, file.read_bytes(), "application/octet-stream")])
     app.run()
     assert not app.exception and "no room is left" in app.error[0].value

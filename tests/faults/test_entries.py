@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from pages._kit import loaded, measuring
+from pages._shared import loaded, measuring
 from tests.faults.conftest import Start, kept, opened, seen
 from tests.test_store import same
 from viz_core import keys, texts

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from pages._kit import allowed, device, loaded, measuring, metrics
+from pages._shared import allowed, device, loaded, measuring, metrics
 from tests.faults.conftest import Start, opened, seen
 from viz_core import survey
 from viz_core.catalogue import Checkpoint

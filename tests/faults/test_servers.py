@@ -32,7 +32,7 @@ def _bare_main(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def compute(length: int) -> Arrays:
     """What the app shows of RoPE at a length, from its store or computed."""
-    from pages._kit import loaded, measuring, offered
+    from pages._shared import loaded, measuring, offered
     from viz_core import packing, texts
     from viz_core.progress import ignore
 
@@ -43,7 +43,7 @@ def compute(length: int) -> Arrays:
 
 def found() -> tuple[int, int]:
     """How many results this process has (computed, found in the store)."""
-    from pages._kit import metrics
+    from pages._shared import metrics
 
     done = metrics.computations.labels("survey", "done")._value.get()
     return int(done), int(metrics.found.labels("store")._value.get())
@@ -98,7 +98,7 @@ def kill_servers(folder: Path, tell: Connection) -> None:
 
     torch.set_num_threads(1)
     os.environ["ATLAS_STORE"] = str(folder)
-    from pages._kit import loaded, offered
+    from pages._shared import loaded, offered
 
     loaded.model(offered.shipped()[0]["rope"])  # shared by all that follow
     random = np.random.default_rng(0)

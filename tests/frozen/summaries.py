@@ -18,8 +18,9 @@ import numpy as np
 from PIL import Image
 from streamlit.testing.v1 import AppTest
 
-PAGES = Path(__file__).parents[2] / "pages"
-ROUTER = str(PAGES / "_router.py")
+from tests.visiting import visit
+
+ROUTER = str(Path(__file__).parents[2] / "pages" / "_router.py")
 CLOSE = 2e-3  # relative: the same weights on another processor
 
 Summary = dict[str, Any]
@@ -29,16 +30,10 @@ def opened(page: str, query: dict[str, str]) -> AppTest:
     """The page at an address, in a visit of its own."""
     app = AppTest.from_file(ROUTER, default_timeout=600)
     if page != "compare":
-        app.switch_page(place(page))
+        visit(app, page)
     for name, value in query.items():
         app.query_params[name] = value
     return app.run()
-
-
-def place(page: str) -> str:
-    """Its script, as Streamlit knows it."""
-    found = next(p for p in (PAGES / f"{page}.py", PAGES / page / "page.py") if p.exists())
-    return str(found.relative_to(PAGES))
 
 
 def shown(app: AppTest) -> Summary:

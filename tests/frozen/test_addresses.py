@@ -14,7 +14,10 @@ ADDRESSES = (Path(__file__).parent / "addresses.txt").read_text(encoding="utf-8"
 
 
 @pytest.mark.parametrize("address", ADDRESSES)
-def test_an_address_gives_the_figures_that_it_gave(address: str) -> None:
+def test_an_address_gives_the_figures_that_it_gave(
+    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ATLAS_CORPUS", str(tmp_path))  # as on a machine that has built none
     page, _, asked = address.partition(" ")
     found = shown(opened(page, dict(parse_qsl(asked))))
     assert [*differences(*kept("addresses.json", address, found))] == []

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pages._kit import keeping, measuring
+from pages._shared import keeping, measuring
 from viz_core import catalogue, portraits, survey, texts
 from viz_core.jobs import planning, spec, sweep
 from viz_core.jobs.spec import Limits

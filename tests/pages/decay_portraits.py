@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pages._kit import offered
+from pages._shared import offered
 from viz_core import results
 from viz_core.results import Kept
 from viz_core.signatures.portrait import Portrait

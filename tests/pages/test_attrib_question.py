@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from tokenizers import Tokenizer
 
-from pages._kit import attrib_question, attrib_text, offered
-from pages._kit.attrib_state import AttributionState, decoded
+from pages._shared import offered
+from pages.attribution import question, text
+from pages.attribution.state import AttributionState, decoded
 from viz_core import catalogue
 from viz_core.catalogue import Checkpoint
 from viz_core.errors import TextError, UsageError
@@ -68,9 +69,9 @@ def test_what_cannot_be_read_gets_one_sentence(query: dict[str, str], words: str
     assert state == AttributionState()
 
 
-def ask(rope: Checkpoint, **change: object) -> attrib_question.Question:
+def ask(rope: Checkpoint, **change: object) -> question.Question:
     state = AttributionState(length=64, **change)
-    return attrib_question.ask(state, rope, attrib_question.read(state, rope))
+    return question.ask(state, rope, question.read(state, rope))
 
 
 def test_without_more_it_is_the_token_that_follows_the_last_query(rope: Checkpoint) -> None:
@@ -110,12 +111,12 @@ def test_what_cannot_be_asked_is_one_sentence(rope: Checkpoint) -> None:
     with pytest.raises(UsageError, match="one token"):
         ask(rope, token="extraordinary circumstances")
     with pytest.raises(TextError, match="2 tokens or more"):
-        attrib_question.read(AttributionState(text="pasted", paste="a"), rope)
+        question.read(AttributionState(text="pasted", paste="a"), rope)
 
 
 def test_tints_say_the_sign_and_how_much() -> None:
     labels = ["A", "·<b>&", "·x", "↵", "·end"]
-    sent = attrib_text.message(labels, np.array([0.0, 2.0, -0.5, 0.02, 0.0]), [3], "nats", False)
+    sent = text.message(labels, np.array([0.0, 2.0, -0.5, 0.02, 0.0]), [3], "nats", False)
     zero, large, small, asked, after = sent["items"]
     assert large["tint"] == "rgba(191,98,55,0.600)" and "solid" in large["line"]
     assert small["tint"] == "rgba(58,119,175,0.300)"  # a quarter: half the tint
@@ -128,12 +129,12 @@ def test_tints_say_the_sign_and_how_much() -> None:
     assert after == {"text": " end", "words": "4 “·end”: after what is explained", "kind": "unread"}
     assert [mark["text"] for mark in sent["legend"]] == ["−2", "−0.5", "0", "+0.5", "+2"]
     json.dumps(sent, allow_nan=False)
-    dark = attrib_text.message(labels, np.zeros(5), [3], "nats", True)
+    dark = text.message(labels, np.zeros(5), [3], "nats", True)
     assert dark["items"][0]["tint"] != zero["tint"]
 
 
 def test_a_range_is_not_outlined_and_nothing_divides_by_zero() -> None:
-    sent = attrib_text.message(["a", "b", "c"], np.zeros(3), [0, 1], "nats", False)
+    sent = text.message(["a", "b", "c"], np.zeros(3), [0, 1], "nats", False)
     assert [item["kind"] for item in sent["items"]] == ["", "", "unread"]
 
 

@@ -14,10 +14,14 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages._kit import attrib_cached, attrib_export, attrib_question, keeping, loaded, offered
-from pages._kit.attrib_question import Question
-from pages._kit.attrib_state import AttributionState
-from pages._kit.shelf import Shelf
+from pages._shared import keeping, loaded, offered
+from pages._shared.shelf import Shelf
+from pages.attribution import exports
+from pages.attribution import question as attribution_question
+from pages.attribution import results as attribution_results
+from pages.attribution.question import Question
+from pages.attribution.state import AttributionState
+from tests.visiting import visit
 from viz_core import results
 from viz_core.attribution import (
     METHODS,
@@ -76,13 +80,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(results, "FOLDER", tmp_path)
     kept = Store(tmp_path / "store", 1 << 28)
     monkeypatch.setattr(keeping, "store", lambda: kept)
-    monkeypatch.setattr(attrib_cached, "shelf", Shelf(1 << 28))
+    monkeypatch.setattr(attribution_results, "shelf", Shelf(1 << 28))
     return tmp_path
 
 
 def opened(**query: str) -> AppTest:
     app = AppTest.from_file(ROUTER, default_timeout=300)
-    app.switch_page("attribution.py")
+    visit(app, "attribution")
     for name, value in query.items():
         app.query_params[name] = value
     return app.run()
@@ -124,14 +128,14 @@ def test_first_view_has_text_maps_profiles_heads_and_reach() -> None:
 def test_every_figure_can_leave_and_says_what_it_is_of(folder: Path) -> None:
     rope = offered.checkpoints()[0]["rope"]
     state = AttributionState(length=64, text="pasted", paste="Secret words, one after another.")
-    asked = attrib_question.ask(state, rope, attrib_question.read(state, rope))
+    asked = attribution_question.ask(state, rope, attribution_question.read(state, rope))
     spec = FigureSpec((), "", "")
-    own = attrib_export.of_question("attribution-map", spec, asked, state)
+    own = exports.of_question("attribution-map", spec, asked, state)
     assert own.facts["target"] == asked.public
     kinds = [(s.what, s.sha256) for s in own.sources()]
     assert kinds == [("checkpoint", rope.sha256), ("text", asked.passage.sha256)]
     assert "Secret" not in str(own.sources()) + str(own.facts)
-    shipped = attrib_export.of_tables("attribution-heads", "head-importance", spec, state)
+    shipped = exports.of_tables("attribution-heads", "head-importance", spec, state)
     assert [s.name for s in shipped.sources()] == ["attribution-heads.csv"]
     assert (shipped.facts["replacement"], shipped.facts["targets"]) == ("zero", "far")
     app = opened(**SHORT)
@@ -153,8 +157,8 @@ def test_larger_questions_wait_for_compute(monkeypatch: pytest.MonkeyPatch) -> N
         value, sums = np.zeros((1, 8, n, n), np.float32), np.zeros((1, 8, n))
         return PatternAttribution(value, sums, sums + 1, -1.0, np.zeros(1), (layer,), steps)
 
-    monkeypatch.setattr(attrib_cached, "to_tokens", to_tokens)
-    monkeypatch.setattr(attrib_cached, "to_pattern", to_pattern)
+    monkeypatch.setattr(attribution_results, "to_tokens", to_tokens)
+    monkeypatch.setattr(attribution_results, "to_pattern", to_pattern)
     app = opened(length="512", method="feature-ablation", checkpoint="alibi", text="random")
     assert not asked
     assert "Press Compute" in words(app) and "512 passes over 511 tokens" in words(app)
@@ -172,10 +176,10 @@ def test_larger_questions_wait_for_compute(monkeypatch: pytest.MonkeyPatch) -> N
 def test_who_cancels_has_to_ask_again(monkeypatch: pytest.MonkeyPatch) -> None:
     state = AttributionState(length=64, steps=10)
     rope = offered.checkpoints()[0]["rope"]
-    asked = attrib_question.ask(state, rope, attrib_question.read(state, rope))
+    asked = attribution_question.ask(state, rope, attribution_question.read(state, rope))
     ended = (rope.sha256, asked.passage.sha256, asked.target, state.method, state.steps)
     app = AppTest.from_file(ROUTER, default_timeout=300)
-    app.switch_page("attribution.py")
+    visit(app, "attribution")
     app.query_params.update(SHORT)
     app.session_state["attrib_cancelled"] = ended
     app.run()
@@ -198,7 +202,7 @@ def test_too_few_steps_are_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
     def off(*_: object) -> TokenAttribution:
         return TokenAttribution(np.full(64, 0.1), 1.0, 0.0, "integrated-gradients", 10)
 
-    monkeypatch.setattr(attrib_cached, "to_tokens", off)
+    monkeypatch.setattr(attribution_results, "to_tokens", off)
     app = opened(**SHORT)
     assert "10 steps are too few to trust them. Choose more." in app.warning[0].value
 
@@ -264,7 +268,7 @@ def rope() -> Checkpoint:
 
 def asked_of(rope: Checkpoint, **change: object) -> Question:
     state = AttributionState(length=64, text="random", **change)
-    return attrib_question.ask(state, rope, attrib_question.read(state, rope))
+    return attribution_question.ask(state, rope, attribution_question.read(state, rope))
 
 
 def test_results_come_back_from_disk_as_they_were(
@@ -274,15 +278,17 @@ def test_results_come_back_from_disk_as_they_were(
 
     def each() -> list[Any]:
         return [
-            attrib_cached.to_tokens(asked, "integrated-gradients", 10, ignore),
-            attrib_cached.to_pattern(asked, 2, 10, ignore),
-            attrib_cached.importance(rope, asked.passage, ignore),
-            attrib_cached.by_reach(rope, asked.passage, 4, ignore),
+            attribution_results.to_tokens(asked, "integrated-gradients", 10, ignore),
+            attribution_results.to_pattern(asked, 2, 10, ignore),
+            attribution_results.importance(rope, asked.passage, ignore),
+            attribution_results.by_reach(rope, asked.passage, 4, ignore),
         ]
 
     before = each()
-    attrib_cached.shelf.clear()
-    monkeypatch.setattr(attrib_cached, "model", None)  # nothing can be computed now, only read
+    attribution_results.shelf.clear()
+    monkeypatch.setattr(
+        attribution_results, "model", None
+    )  # nothing can be computed now, only read
     for old, new in zip(before, each(), strict=True):
         assert old is not new
         for field in fields(old):
@@ -296,18 +302,20 @@ def test_results_come_back_from_disk_as_they_were(
 
 def test_what_was_packed_can_be_read_without_the_model() -> None:
     found = Reach(np.ones((1, 2, 0)), (1, 2), (), 2, 4)
-    assert attrib_cached.unpacked(Reach, Entry(*attrib_cached.packed(found))).reaches == (1, 2)
+    assert attribution_results.unpacked(
+        Reach, Entry(*attribution_results.packed(found))
+    ).reaches == (1, 2)
     with pytest.raises(KeyError):
-        attrib_cached.unpacked(HeadImportance, Entry({}, {}))
+        attribution_results.unpacked(HeadImportance, Entry({}, {}))
 
 
 def test_nothing_of_someones_own_text_goes_to_disk(rope: Checkpoint, folder: Path) -> None:
     asked = asked_of(rope)
     own = replace(asked, passage=replace(asked.passage, own=True))
-    attrib_cached.to_tokens(own, "gradient-x-activation", 10, ignore)
+    attribution_results.to_tokens(own, "gradient-x-activation", 10, ignore)
     assert not list(folder.glob("store/*/*"))
-    attrib_cached.shelf.clear()
-    attrib_cached.to_tokens(asked, "gradient-x-activation", 10, ignore)
+    attribution_results.shelf.clear()
+    attribution_results.to_tokens(asked, "gradient-x-activation", 10, ignore)
     assert list(folder.glob("store/*/*.safetensors"))
 
 
@@ -315,9 +323,9 @@ def test_two_people_at_once_get_what_each_gets_alone(rope: Checkpoint) -> None:
     jobs = [(asked_of(rope, last=20 + 10 * i), method) for i in range(3) for method in METHODS]
 
     def run(job: tuple[Question, str]) -> np.ndarray:
-        return attrib_cached.to_tokens(job[0], job[1], 10, ignore).value
+        return attribution_results.to_tokens(job[0], job[1], 10, ignore).value
 
-    model = attrib_cached.model(rope)
+    model = attribution_results.model(rope)
     alone = [
         tokens.attribute(model, a.passage.ids, a.target, method, 10).value for a, method in jobs
     ]
@@ -332,6 +340,6 @@ def test_cancelled_work_leaves_nothing_and_the_way_free(rope: Checkpoint, folder
             raise InterruptedError
 
     with pytest.raises(InterruptedError):
-        attrib_cached.to_pattern(asked_of(rope), 1, 10, stop)
+        attribution_results.to_pattern(asked_of(rope), 1, 10, stop)
     assert not list(folder.glob("store/*/*"))
-    assert attrib_cached.to_pattern(asked_of(rope), 1, 1, ignore)
+    assert attribution_results.to_pattern(asked_of(rope), 1, 1, ignore)

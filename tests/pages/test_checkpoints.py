@@ -13,8 +13,11 @@ from streamlit.testing.v1 import AppTest
 from tokenizers import Tokenizer
 from tokenizers.processors import TemplateProcessing
 
-from pages._kit import device, loaded, offered, shipped, uploads_known, uploads_room, uploads_words
+from pages._shared import device, loaded, offered, uploads_known, uploads_room
+from pages.checkpoints import cards as checkpoint_cards
+from pages.checkpoints import words as checkpoint_words
 from tests.pages import checkpoint_files as files
+from tests.visiting import visit
 from viz_core import catalogue, readers
 from viz_core.catalogue import Checkpoint
 from viz_core.errors import AtlasError, UsageError
@@ -35,7 +38,7 @@ def own_uploads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def opened() -> AppTest:
     app = AppTest.from_file(ROUTER, default_timeout=300).run()
-    return app.switch_page("checkpoints.py").run()
+    return visit(app, "checkpoints").run()
 
 
 def dropped(app: AppTest, *paths: Path) -> AppTest:
@@ -57,7 +60,7 @@ def audit(app: AppTest) -> str:
 
 def gone_to(app: AppTest, page: str, query: dict[str, str]) -> AppTest:
     """Another page, by a link with parameters."""
-    app.switch_page(f"{page}.py")
+    visit(app, page)
     app.query_params.clear()
     app.query_params.update(query)
     return app.run()
@@ -75,7 +78,7 @@ def test_the_shipped_ones_stand_there_with_their_cards_and_training() -> None:
 
 
 def test_a_card_on_the_page_has_no_front_matter_comment_or_link_that_leads_nowhere() -> None:
-    text = shipped.readable(offered.shipped()[0]["rope"])
+    text = checkpoint_cards.readable(offered.shipped()[0]["rope"])
     assert text.startswith("# RoPE")
     assert "<!--" not in text and "](../" not in text and "](https://" in text
 
@@ -144,7 +147,7 @@ def test_only_settings_that_a_model_can_have_are_offered(tmp_path: Path) -> None
     assert not app.exception
     assert app.selectbox(key="lab_live").value == id
     assert app.selectbox(key="lab_kind").disabled
-    app.switch_page("checkpoints.py").run()
+    visit(app, "checkpoints").run()
     gone_to(app, "decay", {"v": "1", "chosen": id, "source": "own", "changed": id})
     assert not app.exception
     assert app.button(key="decay_change").disabled
@@ -161,7 +164,7 @@ def test_without_its_tokenizer_a_checkpoint_reads_random_tokens_and_numbers(tmp_
         ("pasted", "3 1 4 1 5 9 2 6 5 3 5 8 9 7 9 3 2 3 8 4 6 2 6 4", True),
         ("pasted", "3 1 4 and words", False),
     ):
-        app.switch_page("checkpoints.py").run()
+        visit(app, "checkpoints").run()
         gone_to(app, "compare", query | {"text": text, "paste": paste})
         assert not app.exception
         assert bool(app.error) is not fine
@@ -322,13 +325,13 @@ def test_ids_are_short_plain_and_named_after_the_file_or_the_family(tmp_path: Pa
 
 
 def test_markdown_in_names_is_shown_and_means_nothing() -> None:
-    shown = uploads_words.plain("**x** [a](b) <i> $y$ :red[z]\n# t `c`")
+    shown = checkpoint_words.plain("**x** [a](b) <i> $y$ :red[z]\n# t `c`")
     assert re.sub(r"\\(.)", r"\1", shown) == "**x** [a](b) <i> $y$ :red[z] # t `c`"
     assert not re.search(r"(?<!\\)[*\[\]<>$:#`]", shown)
 
 
 def test_facts_say_what_is_unknown() -> None:
-    facts = dict(uploads_words.facts(offered.shipped()[0]["alibi"]))
+    facts = dict(checkpoint_words.facts(offered.shipped()[0]["alibi"]))
     assert facts["Encoding"] == "ALiBi (exponent 8)" and facts["Trained length"] == "512 tokens"
     assert facts["A query sees"] == "the keys before it"
 
@@ -354,7 +357,7 @@ def test_texts_begin_as_the_tokenizer_has_it_until_it_is_turned_off(tmp_path: Pa
     gone_to(app, "compare", asked)
     assert not app.exception and not app.error
     assert any(f"Texts begin with {bos}" in c.value for c in (*app.caption, *app.info))
-    app.switch_page("checkpoints.py").run()
+    visit(app, "checkpoints").run()
     app.selectbox[[s.label for s in app.selectbox].index("Special tokens")].set_value("off")
     next(b for b in app.button if b.label == "Use these values").click().run()
     assert not app.exception and not app.error

@@ -8,7 +8,8 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from pages._kit import measuring, waiting, zoom_controls
+from pages._shared import measuring, waiting
+from pages.compare import zoom_controls
 
 ROUTER = str(Path(__file__).parents[2] / "pages" / "_router.py")
 

@@ -6,21 +6,23 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from tests.visiting import visit
+
 FOLDER = Path(__file__).parents[2] / "pages"
 ROUTER = str(FOLDER / "_router.py")
-NAMES = sorted(p.stem for p in FOLDER.glob("*.py") if not p.name.startswith("_"))
+NAMES = sorted(p.parent.name for p in FOLDER.glob("[!_]*/page.py"))
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_page_has_a_card(name: str) -> None:
-    card = importlib.import_module(f"pages.{name}").PAGE
+    card = importlib.import_module(f"pages.{name}.page").PAGE
     assert card.title
     assert card.icon.startswith(":material/")
     assert len(card.about) > 20
 
 
 def test_one_home_page() -> None:
-    orders = [importlib.import_module(f"pages.{n}").PAGE.order for n in NAMES]
+    orders = [importlib.import_module(f"pages.{n}.page").PAGE.order for n in NAMES]
     assert orders.count(0) == 1
     assert len(set(orders)) == len(orders)
 
@@ -28,6 +30,6 @@ def test_one_home_page() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_page_runs(name: str) -> None:
     app = AppTest.from_file(ROUTER, default_timeout=300).run()
-    app.switch_page(f"{name}.py").run()  # relative to the router
+    visit(app, name).run()  # relative to the router
     assert not app.exception
     assert app.title

@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages._kit import loaded, measuring, portray
+from pages._shared import loaded, measuring
+from pages.decay import portraits
 from tests.pages import decay_portraits
 from tests.pages.decay_portraits import COMMAND, HEADS, LAYERS, made
+from tests.visiting import visit
 from viz_core import results
 
 ROUTER = str(Path(__file__).parents[2] / "pages" / "_router.py")
@@ -28,7 +30,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def opened(**query: str) -> AppTest:
     app = AppTest.from_file(ROUTER, default_timeout=300)
-    app.switch_page("decay.py")
+    visit(app, "decay")
     for name, value in query.items():
         app.query_params[name] = value
     return app.run()
@@ -148,7 +150,7 @@ def test_the_biased_estimator_says_by_how_much(folder: Path) -> None:
     assert "false slope of" in " ".join(c.value for c in app.caption)
     assert app.checkbox(key="decay_sink").disabled
     long = replace(made("nope"), length=512, pairs=np.arange(508, 0, -1))
-    assert portray.false_slope(long) == pytest.approx(-0.0040, abs=2e-4)  # as in test_decay.py
+    assert portraits.false_slope(long) == pytest.approx(-0.0040, abs=2e-4)  # as in test_decay.py
 
 
 def test_missing_and_stale_and_damaged_portraits_are_said(folder: Path) -> None:
@@ -175,10 +177,10 @@ def test_no_checkpoint_chosen_is_no_missing_one(folder: Path) -> None:
 def test_pages_keep_their_state_while_another_is_open(folder: Path) -> None:
     app = opened(chosen="nope~t5", x_log="1")
     app.query_params.clear()  # as a browser does when the menu is used
-    app.switch_page("extrapolation.py").run()
+    visit(app, "extrapolation").run()
     assert not app.exception
     app.query_params.clear()
-    app.switch_page("decay.py").run()
+    visit(app, "decay").run()
     assert not app.exception
     assert claims(app)[""] == ["**T5 bias**", "**NoPE**", "Null"]
     assert charts(app)[0]["layout"]["xaxis"]["type"] == "log"

@@ -9,8 +9,9 @@ import pytest
 import torch
 from tokenizers import Tokenizer
 
-from pages._kit import measuring, portray_control, portray_what_if
-from pages._kit.portray import Sitter
+from pages._shared import measuring
+from pages.decay import rescaled_peaks, what_if
+from pages.decay.portraits import Sitter
 from tests.pages import decay_portraits
 from tests.pages.decay_portraits import HEADS, LAYERS, THETA, made
 from tests.pages.test_decay import charts, claims, opened, titles, words
@@ -94,7 +95,7 @@ def sitter(portrait: Portrait) -> Sitter:
 
 def test_peaks_that_follow_the_rotation_are_told_from_peaks_that_stay() -> None:
     before, slower = sitter(made("rope")), THETA / 4
-    followed = portray_control.moved(before, sitter(made("rope", slower)))
+    followed = rescaled_peaks.moved(before, sitter(made("rope", slower)))
     assert len(followed) == LAYERS * HEADS
     told = followed[followed.index % HEADS < HEADS - 1]  # the last head's pair turns too slowly now
     assert told.there.all()
@@ -105,14 +106,14 @@ def test_peaks_that_follow_the_rotation_are_told_from_peaks_that_stay() -> None:
     same = replace(
         made("rope"), theta=slower
     )  # says that it turns more slowly, but ripples as ever
-    stayed = portray_control.moved(before, sitter(same))
+    stayed = rescaled_peaks.moved(before, sitter(same))
     assert not stayed.loc[told.index].there.any()
 
 
 def test_a_text_too_short_for_the_control_is_an_error() -> None:
     before = sitter(made("rope"))
     with pytest.raises(LengthError, match="turns twice"):
-        portray_control.moved(before, sitter(made("rope", THETA / 1000)))
+        rescaled_peaks.moved(before, sitter(made("rope", THETA / 1000)))
 
 
 def test_the_control_says_what_moved_and_shows_before_and_after(
@@ -175,9 +176,9 @@ def test_another_setting_is_a_difference_of_maps_and_of_curves(
 
 def test_a_part_of_a_window_is_cut_along_its_cells() -> None:
     window = survey(0.01).windows[0]
-    part = portray_what_if.cut(window, ((130, 200), (0, 61)))
+    part = what_if.cut(window, ((130, 200), (0, 61)))
     assert part.rows == (128, 200)
     assert part.columns == (0, 64)
     np.testing.assert_array_equal(part.value, window.value[:, 32:50, :16])
     np.testing.assert_array_equal(part.count, window.count[32:50, :16])
-    assert portray_what_if.cut(window, None) is window
+    assert what_if.cut(window, None) is window

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pages._kit.portray_state import DecayState, colon, decoded
+from pages.decay.state import DecayState, colon, decoded
 
 
 @pytest.mark.parametrize(

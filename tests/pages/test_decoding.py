@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from pages._kit.decoding import SAID, Asked, number
+from pages._shared.decoding import SAID, Asked, number
 
 
 @dataclass(frozen=True)

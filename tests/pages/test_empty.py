@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from tests.visiting import visit
 from viz_core import catalogue, results
 
 FOLDER = Path(__file__).parents[2] / "pages"
-PAGES = sorted(file.stem for file in FOLDER.glob("[!_]*.py"))
+PAGES = sorted(file.parent.name for file in FOLDER.glob("[!_]*/page.py"))
 FORMULAS = "encodings"  # draws what needs no checkpoint
 
 
@@ -26,7 +27,7 @@ def nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_says_what_is_missing(name: str) -> None:
     app = AppTest.from_file(str(FOLDER / "_router.py"), default_timeout=300)
-    app.switch_page(f"{name}.py").run()
+    visit(app, name).run()
     assert not app.exception
     assert app.title
     assert app.info or name == FORMULAS

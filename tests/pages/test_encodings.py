@@ -11,8 +11,10 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from pages._kit import atlas, atlas_parts, loaded, offered
-from pages._kit.atlas_state import AtlasSide, AtlasState, decoded, knobs
+from pages._shared import loaded, offered
+from pages.encodings import pieces, results
+from pages.encodings.state import AtlasSide, AtlasState, decoded, knobs
+from tests.visiting import visit
 from viz_core.encodings import all_encodings
 from viz_core.errors import UsageError
 
@@ -41,13 +43,13 @@ KERNEL = {1: 0.9571, 4: 0.7288, 16: 0.4953, 64: 0.5373, 256: 0.4163, 512: 0.0167
 BOUND = {0: 8.5, 1: 8.1459, 16: 3.5713, 128: 3.4202, 512: 2.4527}  # mean |S_j|
 
 
-def alone(encoding: str, state: AtlasState | None = None, **values: object) -> atlas.Alone:
-    return atlas.alone(AtlasSide(encoding, tuple(values.items())), state or AtlasState())
+def alone(encoding: str, state: AtlasState | None = None, **values: object) -> results.Alone:
+    return results.alone(AtlasSide(encoding, tuple(values.items())), state or AtlasState())
 
 
 def opened(**query: str) -> AppTest:
     app = AppTest.from_file(ROUTER, default_timeout=300)
-    app.switch_page("encodings.py")
+    visit(app, "encodings")
     for name, value in query.items():
         app.query_params[name] = value
     app.run()
@@ -86,7 +88,7 @@ def words(app: AppTest) -> str:
 
 @pytest.mark.parametrize("heads", SLOPES)
 def test_stairs_are_the_reference_slopes_and_their_half_lives(heads: int) -> None:
-    part = atlas_parts.part(alone("alibi", AtlasState(heads=heads)))
+    part = pieces.part(alone("alibi", AtlasState(heads=heads)))
     np.testing.assert_allclose(part.slope, SLOPES[heads])
     np.testing.assert_allclose(part.reach[:, 0], np.log(2) / np.array(SLOPES[heads]))
     if heads == 8:  # 90 and 99 % as the reference has them, to a tenth of a token or a token
@@ -96,14 +98,14 @@ def test_stairs_are_the_reference_slopes_and_their_half_lives(heads: int) -> Non
 
 @pytest.mark.parametrize(("buckets", "furthest"), BUCKETS)
 def test_bucket_edges_are_the_reference_ones(buckets: int, furthest: int) -> None:
-    part = atlas_parts.part(alone("t5", buckets=buckets, max_distance=furthest))
+    part = pieces.part(alone("t5", buckets=buckets, max_distance=furthest))
     firsts = [first for _, first, _ in part.spans]
     assert firsts == [*range(buckets // 2), *BUCKETS[buckets, furthest]]
 
 
 @pytest.mark.parametrize("scaling", FREQUENCIES)
 def test_wavelengths_are_the_reference_ones_before_and_after_scaling(scaling: str) -> None:
-    part = atlas_parts.part(alone("rope", scaling=scaling, factor=4.0))
+    part = pieces.part(alone("rope", scaling=scaling, factor=4.0))
     golden = np.array([float(x) for x in FREQUENCIES[scaling].split()])
     np.testing.assert_allclose(part.theta, golden, rtol=1e-6)
     np.testing.assert_allclose(part.plain, 10000.0 ** (-np.arange(16) / 16))
@@ -111,9 +113,9 @@ def test_wavelengths_are_the_reference_ones_before_and_after_scaling(scaling: st
 
 def test_dynamic_ntk_follows_the_shown_length() -> None:
     """At N = 2 L and a factor of 1 its base is 20 945.8825, as in the reference."""
-    part = atlas_parts.part(alone("rope", AtlasState(length=1024), scaling="dynamic"))
+    part = pieces.part(alone("rope", AtlasState(length=1024), scaling="dynamic"))
     np.testing.assert_allclose(part.theta, 20945.8825 ** (-np.arange(16) / 16), rtol=1e-6)
-    short = atlas_parts.part(alone("rope", AtlasState(length=256), scaling="dynamic"))
+    short = pieces.part(alone("rope", AtlasState(length=256), scaling="dynamic"))
     np.testing.assert_allclose(short.theta, short.plain)
 
 
@@ -123,8 +125,10 @@ def test_rope_is_its_kernel_for_constant_queries_and_keys(layout: str) -> None:
     for distance, mean in KERNEL.items():
         assert a.curve(0)[distance] == pytest.approx(16 * mean / 32**0.5, abs=5e-4)
     for distance, value in BOUND.items():
-        assert atlas.bound(a)[distance] == pytest.approx(value, abs=5e-5)
-    assert atlas.bound(alone("rope", scaling="linear", factor=2.0)) is None  # of others none known
+        assert results.bound(a)[distance] == pytest.approx(value, abs=5e-5)
+    assert (
+        results.bound(alone("rope", scaling="linear", factor=2.0)) is None
+    )  # of others none known
 
 
 def test_yarn_s_temperature_is_in_the_logits() -> None:
@@ -134,7 +138,7 @@ def test_yarn_s_temperature_is_in_the_logits() -> None:
 
 def test_sinusoidal_logits_know_the_distance_alone() -> None:
     a = alone("sinusoidal", AtlasState(length=300))
-    vectors = atlas.vectors(a.module, range(300))
+    vectors = results.vectors(a.module, range(300))
     for start in (0, 117, 250):
         gram = vectors[start:] @ vectors[start] / 256**0.5
         np.testing.assert_allclose(a.curve(0)[: 300 - start], gram, atol=1e-9)
@@ -156,7 +160,7 @@ def test_maps_are_the_softmax_taken_directly(encoding: str, length: int) -> None
     direct = torch.softmax(torch.from_numpy(logits), dim=-1).numpy()
     found = a.window(2)
     cell = found.cell
-    assert cell == -(-length // atlas.PIXELS)
+    assert cell == -(-length // results.PIXELS)
     pad = -length % cell
     cells = np.pad(direct, (0, pad)).reshape((length + pad) // cell, cell, -1, cell).sum((1, 3))
     known = found.count > 0
@@ -186,7 +190,7 @@ def test_far_keys_of_steep_heads_keep_their_digits() -> None:
 def test_what_is_nothing_but_trained_numbers_has_no_law() -> None:
     a = alone("learned", AtlasState(heads=64, width=256, trained=131_072))  # 2 billion of them
     assert a.law is None
-    assert atlas.trained(a.module) == 64 * 256 * 131_072
+    assert results.trained(a.module) == 64 * 256 * 131_072
 
 
 def test_odd_widths_are_one_sentence() -> None:
@@ -345,10 +349,10 @@ def test_a_window_is_shown_left_and_dropped_when_the_text_gets_shorter() -> None
 def test_the_page_keeps_its_state_while_another_is_open(tables_folder: Path) -> None:
     app = opened(a="t5~buckets-64", heads="4", head="4")
     app.query_params.clear()  # as a browser does when the menu is used
-    app.switch_page("extrapolation.py").run()
+    visit(app, "extrapolation").run()
     assert not app.exception
     app.query_params.clear()
-    app.switch_page("encodings.py").run()
+    visit(app, "encodings").run()
     assert not app.exception
     assert "T5 bias, buckets 64 · every head" in charts(app)
     assert app.query_params["heads"] in ("4", ["4"])

@@ -7,7 +7,10 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages._kit import lab_live, loaded, scored
+from pages._shared import loaded
+from pages.extrapolation import live
+from pages.extrapolation import losses as extrapolation_losses
+from tests.visiting import visit
 from viz_core import results
 from viz_core.perplexity import Row
 
@@ -16,7 +19,7 @@ ROUTER = str(Path(__file__).parents[2] / "pages" / "_router.py")
 
 def opened(**query: str) -> AppTest:
     app = AppTest.from_file(ROUTER, default_timeout=300)
-    app.switch_page("extrapolation.py")
+    visit(app, "extrapolation")
     for name, value in query.items():
         app.query_params[name] = value
     return app.run()
@@ -66,7 +69,9 @@ def test_first_view_has_every_chart(tables_folder: Path) -> None:
 def test_nothing_is_measured_when_the_page_opens(
     tables_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scored, "losses", lambda *a: pytest.fail("measured without being asked"))
+    monkeypatch.setattr(
+        extrapolation_losses, "losses", lambda *a: pytest.fail("measured without being asked")
+    )
     monkeypatch.setattr(loaded, "model", lambda *a: pytest.fail("a model was loaded"))
     assert not opened().exception
 
@@ -188,12 +193,12 @@ def test_a_measurement_of_one_s_own_is_drawn_beside_that_as_trained(
         place = ("fixed-targets", 512, None, None, "all")
         return [Row(setting, place[0], n, *place[2:], *numbers, 1024, 4, 0.1) for n in lengths]
 
-    monkeypatch.setattr(scored, "losses", losses)
+    monkeypatch.setattr(extrapolation_losses, "losses", losses)
     app = opened(live="rope", setting="yarn-4", on="python-docs", upto="1024")
     app.button(key="lab_compute").click().run()
     assert not app.exception
     assert not app.error
-    assert asked == [("rope", s, (256, 512, 1024), lab_live.DOCUMENTS) for s in ("", "yarn:4")]
+    assert asked == [("rope", s, (256, 512, 1024), live.DOCUMENTS) for s in ("", "yarn:4")]
     spec = chart(app, "RoPE, YaRN s = 4 · fixed targets")
     assert {"RoPE", "RoPE, YaRN s = 4"} <= set(names(spec))
     app.selectbox(key="lab_report").set_value("article-b-1024-not-stated").run()
@@ -216,14 +221,14 @@ def test_pages_keep_their_state_while_another_is_open(tables_folder: Path) -> No
     app = opened(protocol="sliding-window")
     assert not app.exception
     app.query_params.clear()
-    app.switch_page("compare.py").run()
+    visit(app, "compare").run()
     assert not app.exception
     app.selectbox(key="head0").set_value(7).run()
     app.query_params.clear()  # as a browser does when the menu is used
-    app.switch_page("extrapolation.py").run()
+    visit(app, "extrapolation").run()
     assert not app.exception
     assert chart(app, "As trained · sliding window")
     app.query_params.clear()
-    app.switch_page("compare.py").run()
+    visit(app, "compare").run()
     assert not app.exception
     assert app.selectbox(key="head0").value == 7

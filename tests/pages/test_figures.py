@@ -13,8 +13,11 @@ import pytest
 from PIL import Image
 from streamlit.testing.v1 import AppTest
 
-from pages._kit import export, export_control, tray_sheet, tray_sight, tray_words
-from pages._kit.export import Shown
+from pages._shared import export, export_control
+from pages._shared.export import Shown
+from pages.figures import sheets, sights
+from pages.figures import words as figure_words
+from tests.visiting import visit
 from viz_core import plates
 from viz_core.export import KINDS, data, embedded
 from viz_core.export.provenance import digest
@@ -30,7 +33,7 @@ TWO = "training-curves~~encoding-curves~encodings-rope"
 def opened(page: str = "figures", **query: str) -> AppTest:
     app = AppTest.from_file(ROUTER, default_timeout=300)
     if page != "compare":
-        app.switch_page(f"{page}.py")
+        visit(app, page)
     for name, value in query.items():
         app.query_params[name] = value
     app.run()
@@ -182,18 +185,18 @@ def test_pins_of_two_pages_meet_in_the_builder_and_lead_back() -> None:
     app = opened("encodings", a="rope~scaling-yarn~factor-4")
     app.button(key="pin_atlas_curves").click().run()
     assert app.button(key="pin_atlas_curves").label == "Pinned"
-    app.switch_page("extrapolation.py").run()
+    visit(app, "extrapolation").run()
     app.button(key="pin_lab_training").click().run()
-    app.switch_page("figures.py").run()
+    visit(app, "figures").run()
     assert not app.exception and not app.error
     assert [word.partition("~")[0] for word in pins(app)] == ["encoding-curves", "training-curves"]
     assert app.query_params["pins"] == "~~".join(pins(app))
     first = app.session_state["tray"].pins[0]
-    assert tray_words.options(first) == "RoPE scaling yarn factor 4"
+    assert figure_words.options(first) == "RoPE scaling yarn factor 4"
     links = [link.proto for link in app.get("page_link")]
     assert "a=rope" in links[0].query_string and "scaling-yarn" in links[0].query_string
     app.query_params.clear()  # as a browser does from page to page
-    app.switch_page("encodings.py").run()
+    visit(app, "encodings").run()
     app.button(key="pin_atlas_curves").click().run()  # and out again
     assert [word.partition("~")[0] for word in pins(app)] == ["training-curves"]
 
@@ -320,22 +323,22 @@ def test_greys_stay_and_red_and_green_come_together_without_one_kind_of_cone() -
     greys = np.repeat(np.arange(256, dtype=np.uint8)[:, None], 3, axis=1)
     red, green = np.array([[200, 60, 40]], np.uint8), np.array([[60, 140, 40]], np.uint8)
     before = np.abs(red.astype(int) - green).sum()
-    for sight in tray_sight.CONES:
-        seen = tray_sight.transformed(greys, sight).astype(int)
+    for sight in sights.CONES:
+        seen = sights.transformed(greys, sight).astype(int)
         assert np.abs(seen - greys).max() <= 1
     for sight in ("protan", "deutan"):
-        a, b = (tray_sight.transformed(c, sight).astype(int) for c in (red, green))
+        a, b = (sights.transformed(c, sight).astype(int) for c in (red, green))
         assert np.abs(a - b).sum() < before / 2
     blue = np.array([[0, 0, 255]], np.uint8)  # dark, and no longer blue
-    assert tray_sight.transformed(blue, "tritan")[0].tolist() == [0, 107, 150]
+    assert sights.transformed(blue, "tritan")[0].tolist() == [0, 107, 150]
 
 
 def test_pictures_are_seen_at_their_size() -> None:
     out = BytesIO()
     Image.new("RGB", (30, 20), (200, 60, 40)).save(out, "PNG")
-    assert set(tray_sight.NAMES) == {"plain", "grey", *tray_sight.CONES}
-    for sight in tray_sight.NAMES:
-        with Image.open(BytesIO(tray_sight.seen(out.getvalue(), sight))) as image:
+    assert set(sights.NAMES) == {"plain", "grey", *sights.CONES}
+    for sight in sights.NAMES:
+        with Image.open(BytesIO(sights.seen(out.getvalue(), sight))) as image:
             assert image.size == (30, 20)
             assert (image.mode == "L") == (sight == "grey")
 
@@ -346,9 +349,9 @@ def test_pictures_are_seen_at_their_size() -> None:
 )
 def test_a_sheet_is_as_wide_as_the_page_it_stands_for(width, paper, monkeypatch) -> None:
     said: list[str] = []
-    monkeypatch.setattr(tray_sheet.st, "html", said.append)
-    sheet = tray_sheet.Paper(width, 234.0 if paper else width, **paper)
-    tray_sheet.show(b"", "A <b> & c.", 'said "so"', sheet)
+    monkeypatch.setattr(sheets.st, "html", said.append)
+    sheet = sheets.Paper(width, 234.0 if paper else width, **paper)
+    sheets.show(b"", "A <b> & c.", 'said "so"', sheet)
     assert f"width: {width * 96 / 72:.2f}px" in said[0]
     assert "A &lt;b&gt; &amp; c." in said[0] and "said &quot;so&quot;" in said[0]
     assert sheet.both == (width == 486.0)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pages._kit.lab_state import SETTINGS, LabState, decoded
+from pages.extrapolation.state import SETTINGS, LabState, decoded
 
 
 @pytest.mark.parametrize(

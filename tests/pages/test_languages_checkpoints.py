@@ -9,20 +9,20 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from pages._kit import (
+from pages._shared import (
     export,
     export_control,
     export_sources,
     loaded,
-    tray_draw,
-    tray_labels,
     uploads_known,
     uploads_room,
-    uploads_words,
 )
-from pages._kit.export import Shown
+from pages._shared.export import Shown
+from pages.checkpoints import words as checkpoint_words
+from pages.figures import drawing, labels
 from tests.pages import checkpoint_files as files
 from tests.pages import spoken
+from tests.visiting import visit
 from viz_core import plates, words
 from viz_core.export.target import Target
 from viz_core.plates.tray import Pin, Tray
@@ -51,7 +51,7 @@ def own_uploads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def opened(page: str, lang: str, **query: str) -> AppTest:
     app = AppTest.from_file(ROUTER, default_timeout=300)
-    app.switch_page(f"{page}.py")
+    visit(app, page)
     for name, value in {"lang": lang, **query}.items():
         app.query_params[name] = value
     app.run()
@@ -113,7 +113,7 @@ def test_what_is_kept_of_an_upload_is_nobodys_language(tmp_path: Path) -> None:
     for lang in ("zh", "en", "zh"):
         with words.speaking(lang):
             audit = [f"{words.say(f.about)}: {f.words}" for f in loaded.audited(found[lang])]
-            facts = [f"{name}: {value}" for name, value in uploads_words.facts(found[lang])]
+            facts = [f"{name}: {value}" for name, value in checkpoint_words.facts(found[lang])]
         assert len(audit) >= 2
         assert (english(*audit, *facts) if lang == "zh" else spoken.chinese(audit + facts)) == []
 
@@ -121,9 +121,9 @@ def test_what_is_kept_of_an_upload_is_nobodys_language(tmp_path: Path) -> None:
 def test_limits_and_hours_are_said_in_both() -> None:
     limits = Limits.read()
     with words.speaking("zh"):
-        said = uploads_words.limits(limits, 100), uploads_words.until(1.7e9, 24)
+        said = checkpoint_words.limits(limits, 100), checkpoint_words.until(1.7e9, 24)
     assert english(*said) == [] and "11 月 1" in said[1]
-    assert " November (" in uploads_words.until(1.7e9, 24)
+    assert " November (" in checkpoint_words.until(1.7e9, 24)
 
 
 def test_an_empty_tray_and_the_figures_that_are_ready() -> None:
@@ -155,9 +155,9 @@ def test_a_tray_with_a_pin() -> None:
 def test_every_option_of_a_figure_has_a_name_and_a_purpose() -> None:
     pinned = (plate for name, plate in plates.all_plates().items() if name != "tray")
     options = {name for plate in pinned for name in plate.options if name != "table"}  # a path
-    assert options <= tray_labels.NAMES.keys() and options <= tray_labels.HELPS.keys()
+    assert options <= labels.NAMES.keys() and options <= labels.HELPS.keys()
     with words.speaking("zh"):
-        said = [words.say(m) for m in (*tray_labels.NAMES.values(), *tray_labels.HELPS.values())]
+        said = [words.say(m) for m in (*labels.NAMES.values(), *labels.HELPS.values())]
     assert len(spoken.chinese(said)) == len(said)
 
 
@@ -166,7 +166,7 @@ def test_the_picture_of_a_tray_is_kept_by_language() -> None:
     for lang in ("zh", "en", "zh"):
         with words.speaking(lang):
             tray = Tray((FORMULAS,), Target(language=lang))
-            found = tray_draw.picture(tray, ignore)
+            found = drawing.picture(tray, ignore)
         assert spec.setdefault(lang, found[1].spec.caption) == found[1].spec.caption
     assert spoken.chinese([spec["zh"]]) and not spoken.chinese([spec["en"]])
 
@@ -190,7 +190,7 @@ def test_what_leaves_a_page_is_made_in_its_language_once_the_page_is_done(
 def test_a_title_is_said_for_its_target() -> None:
     with words.speaking("zh"):
         target = export_control.Choice().target()
-        tray = tray_draw.composed(Tray((FORMULAS,), target), "figure", 72, ignore)
+        tray = drawing.composed(Tray((FORMULAS,), target), "figure", 72, ignore)
         shown = Shown(lambda: tray.spec, words.mark("Losses by length"), "one", "decay")
         assert export.ready(shown, target, 72, {}).title == "各长度的损失"
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pages._kit import offered
+from pages._shared import offered
 from tests.pages import decay_portraits, spoken
 from tests.pages.test_decay import opened
 from viz_core import results

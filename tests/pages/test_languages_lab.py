@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from pages._kit import offered, reports
+from pages._shared import offered
+from pages.extrapolation import reports
 from tests.pages import spoken
 from tests.pages.test_extrapolation import opened
 from viz_core import words

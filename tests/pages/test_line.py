@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from pages._kit import line as lines
-from pages._kit.line import Line
+from pages._shared import line as lines
+from pages._shared.line import Line
 
 
 @pytest.fixture(autouse=True)

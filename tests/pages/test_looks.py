@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
 
-from pages._kit import attrib_text, looks, portray_grid
+from pages._shared import head_grid, looks
+from pages.attribution import text
 from viz_core.encodings import all_encodings
 from viz_core.render import palette
 
@@ -67,8 +68,8 @@ def test_words_in_an_accent_can_be_read_and_still_look_like_it(name: str, dark: 
 
 def test_ink_can_be_read_on_the_strongest_tints(dark: bool) -> None:
     ink, page = palette.INK[dark], palette.PAGE[dark]
-    tints = [(palette.accent(e, dark), portray_grid.FULL) for e in all_encodings()]
-    for rgb in attrib_text.COLOURS[dark]:
-        tints.append(("#" + "".join(f"{c:02X}" for c in rgb), attrib_text.FULL))
+    tints = [(palette.accent(e, dark), head_grid.FULL) for e in all_encodings()]
+    for rgb in text.COLOURS[dark]:
+        tints.append(("#" + "".join(f"{c:02X}" for c in rgb), text.FULL))
     for colour, share in tints:
         assert palette.contrast(ink, mixed(colour, page, share)) >= AA, colour

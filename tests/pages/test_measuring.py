@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pages._kit import device, keeping, loaded, measuring, offered
-from pages._kit.shelf import Shelf
-from pages._kit.waiting import Report, Waiting
+from pages._shared import device, keeping, loaded, measuring, offered
+from pages._shared.shelf import Shelf
+from pages._shared.waiting import Report, Waiting
 from viz_core import attention, texts
 from viz_core.catalogue import Checkpoint
 from viz_core.errors import LengthError
@@ -147,7 +147,7 @@ def test_cancelled_work_leaves_nothing_and_the_way_free(
 def test_who_waits_in_line_knows_their_place_and_can_give_up(
     passes: list[int], rope: Checkpoint, some: list[Passage], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pages._kit.line.PATIENCE", 0.01)
+    monkeypatch.setattr("pages._shared.line.PATIENCE", 0.01)
     heard = list[int]()
 
     class Stands(Report):

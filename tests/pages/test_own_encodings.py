@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from tests.visiting import visit
 from viz_core import encodings
 
 ROOT = Path(__file__).parents[2]
@@ -22,7 +23,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def opened(**query: str) -> AppTest:
     app = AppTest.from_file(str(ROOT / "pages" / "_router.py"), default_timeout=300)
-    app.switch_page("encodings.py")
+    visit(app, "encodings")
     for name, value in query.items():
         app.query_params[name] = value
     return app.run()

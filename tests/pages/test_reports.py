@@ -5,8 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pages._kit import reports, tables
-from pages._kit.reports import Report
+from pages._shared import tables
+from pages.extrapolation import reports
+from pages.extrapolation.reports import Report
 from viz_core import published
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pages._kit import tables
+from pages._shared import tables
 from viz_core import results, series
 from viz_core.errors import AtlasError
 from viz_core.perplexity import Row

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from pages._kit.boxes import seen
-from pages._kit.session import CompareState, SideState, decoded
+from pages._shared.boxes import seen
+from pages.compare.state import CompareState, SideState, decoded
 
 START = CompareState((SideState("alibi", 1, 4), SideState("rope", 2, 4)))
 BOX = ((512, 768), (0, 256))

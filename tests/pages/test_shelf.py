@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pages._kit.shelf import Shelf
+from pages._shared.shelf import Shelf
 
 
 def test_a_shelf_holds_its_limit_and_keeps_what_is_used() -> None:

@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages._kit import export, keeping, sweeps_files, sweeps_found, sweeps_seen, sweeps_words
-from pages._kit.export import Shown
+from pages._shared import export, keeping
+from pages._shared.export import Shown
+from pages.sweeps import downloads, folders, tables, words
 from tests.jobs.conftest import saved
 from tests.plates import emergence_tables
+from tests.visiting import visit
 from viz_core import results
 from viz_core.export import data
 from viz_core.export.provenance import digest
@@ -43,7 +45,7 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Work:
     found = Work(tmp_path / "store", 1 << 28)
     store = found.store()
     monkeypatch.setattr(keeping, "store", lambda: store)
-    sweeps_seen._rows.clear()
+    tables._rows.clear()
     return found
 
 
@@ -62,7 +64,7 @@ def mine(tmp_path: Path, work: Work, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def opened(**query: str) -> AppTest:
     app = AppTest.from_file(ROUTER, default_timeout=300)
-    app.switch_page("sweeps.py")
+    visit(app, "sweeps")
     for name, value in query.items():
         app.query_params[name] = value
     app.run()
@@ -96,7 +98,7 @@ def test_sentences_claim_nothing_that_the_numbers_do_not() -> None:
     def said(**change: object) -> str:
         rows = [{**row, **change} for row in emergence_tables.rows()]
         found = emergence.trainings(results.pd.DataFrame(rows), "heldout")
-        return " ".join(sweeps_words.said(found))
+        return " ".join(words.said(found))
 
     assert "what training adds" not in said(swing=0.5)
     assert "ripples" not in said(ripple=0.1)
@@ -108,7 +110,7 @@ def test_without_a_table_the_page_says_so_and_how_to_make_a_sweep(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(results, "FOLDER", tmp_path)
-    monkeypatch.setattr(sweeps_found, "EXAMPLES", tmp_path)
+    monkeypatch.setattr(folders, "EXAMPLES", tmp_path)
     monkeypatch.delenv("ATLAS_SWEEPS", raising=False)
     app = opened()
     assert "Expected steps of a training" in app.info[0].value
@@ -158,9 +160,9 @@ def test_a_sweep_s_figure_leaves_as_a_file_that_says_what_it_is_of(
 
 def test_the_files_are_what_the_command_writes(mine: Path, work: Work, tmp_path: Path) -> None:
     run(mine, work)
-    rows = sweeps_seen.table(sweeps_seen.see(mine))
-    (tmp_path / "t.csv").write_bytes(sweeps_files.csv(rows, "the command"))
-    (tmp_path / "t.parquet").write_bytes(sweeps_files.parquet(rows, "the command"))
+    rows = tables.table(tables.see(mine))
+    (tmp_path / "t.csv").write_bytes(downloads.csv(rows, "the command"))
+    (tmp_path / "t.parquet").write_bytes(downloads.parquet(rows, "the command"))
     for name in ("t.csv", "t.parquet"):
         read = results.opened(tmp_path / name)
         assert read.command == "the command" and len(read.rows) == 12
@@ -226,9 +228,9 @@ def test_an_address_names_a_sweep_and_nothing_else(
 def test_own_sweeps_stand_before_examples_and_hide_those_of_their_name(
     mine: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert list(sweeps_found.known()) == ["mine", "emergence", "encodings"]
+    assert list(folders.known()) == ["mine", "emergence", "encodings"]
     (mine.parent / "encodings.toml").write_text(SPEC, encoding="utf-8")
-    assert sweeps_found.known()["encodings"].parent == mine.parent
-    assert sweeps_found.title("emergence") == "emergence (an example)"
+    assert folders.known()["encodings"].parent == mine.parent
+    assert folders.title("emergence") == "emergence (an example)"
     monkeypatch.setenv("ATLAS_SWEEPS", str(mine.parent / "none"))
-    assert list(sweeps_found.known()) == ["emergence", "encodings"]
+    assert list(folders.known()) == ["emergence", "encodings"]

@@ -8,16 +8,17 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages._kit import terms
+from pages._shared import terms
 from tests.pages import spoken
+from tests.visiting import visit
 from viz_core.words import speaking
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted(p.name for p in (ROOT / "pages").glob("*.py") if not p.name.startswith("_"))
+PAGES = sorted(p.parent.name for p in (ROOT / "pages").glob("[!_]*/page.py"))
 ASKED = re.compile(r"terms\.(?:of|below)\(([^)]*)\)")
 ANOTHER = {  # where a word stands for something else
-    "window": {"checkpoints.py", "decay.py", "extrapolation.py"},  # held-out, Hann's, sliding
-    "reach": {"attribution.py", "extrapolation.py"},  # where attention is cut; "out of reach"
+    "window": {"checkpoints", "decay", "extrapolation"},  # held-out, Hann's, sliding
+    "reach": {"attribution", "extrapolation"},  # where attention is cut; "out of reach"
 }
 
 
@@ -38,7 +39,7 @@ def test_a_term_is_said_in_chinese_too(name: str) -> None:
 
 
 def test_the_list_stands_on_every_page() -> None:
-    app = opened("encodings.py")
+    app = opened("encodings")
     assert terms.of(*terms.TERMS) in [m.value for m in app.markdown]
 
 
@@ -80,7 +81,7 @@ def test_a_term_stands_in_whole_words_and_not_in_code(name: str, text: str, ther
 
 def opened(page: str) -> AppTest:
     app = AppTest.from_file(str(ROOT / "pages" / "_router.py"), default_timeout=300).run()
-    app.switch_page(page).run()
+    visit(app, page).run()
     assert not app.exception
     return app
 

@@ -8,8 +8,10 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages._kit import lab_state, offered, session, tour
-from pages._kit.session import CompareState, SideState
+from pages._shared import offered, tour
+from pages.compare import state as compare_state
+from pages.compare.state import CompareState, SideState
+from pages.extrapolation import state as extrapolation_state
 from viz_core import results
 from viz_core.catalogue import SHIPPED
 
@@ -30,7 +32,7 @@ def press(app: AppTest, key: str) -> AppTest:
 
 def heads(number: int) -> pd.DataFrame:
     """The shipped statistics of the heads that a stop shows, in its order."""
-    state, wrong = session.decoded(tour.STOPS[number - 1].query, CompareState(()))
+    state, wrong = compare_state.decoded(tour.STOPS[number - 1].query, CompareState(()))
     assert not wrong
     table = results.shipped("signatures", TABLES).astype({"layer": int})
     rows = [
@@ -111,9 +113,11 @@ def test_ntk_loses_less_as_said(length: int, setting: str, said: float) -> None:
 def test_addresses_of_stops_can_be_read() -> None:
     for stop in tour.STOPS:
         if stop.page == "compare":
-            state, wrong = session.decoded(stop.query, CompareState((SideState("rope", 0, 0),)))
+            state, wrong = compare_state.decoded(
+                stop.query, CompareState((SideState("rope", 0, 0),))
+            )
         else:
-            state, wrong = lab_state.decoded(stop.query)
+            state, wrong = extrapolation_state.decoded(stop.query)
         assert not wrong
         assert state.encoded() == dict(stop.query)
 

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from pages._kit import line, uploads_room, uploads_take
-from pages._kit.uploads_take import File
+from pages._shared import line, uploads_room
+from pages.checkpoints import admission
+from pages.checkpoints.admission import File
 from tests.pages import checkpoint_files
 from viz_core.readers.intake import Limits, Uploads, admitted
 
@@ -39,8 +40,8 @@ def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Uploads:
 def test_an_upload_waits_for_the_one_before(room: Uploads, tmp_path: Path) -> None:
     content = checkpoint_files.native_file(tmp_path / "mine.safetensors").read_bytes()
     file, place = File("mine.safetensors", io.BytesIO(content), len(content)), Place()
-    coming = threading.Thread(target=uploads_take.take, args=([file], place))
-    with uploads_take.checking.turn():
+    coming = threading.Thread(target=admission.take, args=([file], place))
+    with admission.checking.turn():
         coming.start()
         while "Waiting to check the files: 1 before you" not in place.written:
             assert coming.is_alive()
@@ -58,6 +59,6 @@ def test_who_gives_up_while_waiting_leaves_nothing(room: Uploads, tmp_path: Path
             raise InterruptedError
 
     file = File("mine.safetensors", io.BytesIO(content), len(content))
-    with uploads_take.checking.turn(), pytest.raises(InterruptedError):
-        uploads_take.take([file], Leaves())  # type: ignore[arg-type]
-    assert not room.list("ada") and uploads_take.checking.length == 0
+    with admission.checking.turn(), pytest.raises(InterruptedError):
+        admission.take([file], Leaves())  # type: ignore[arg-type]
+    assert not room.list("ada") and admission.checking.length == 0

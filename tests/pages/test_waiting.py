@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages._kit.waiting import Waiting, left
+from pages._shared.waiting import Waiting, left
 
 
 class Place:
@@ -118,7 +118,7 @@ def page() -> None:
 
     import streamlit as st
 
-    from pages._kit.waiting import Waiting
+    from pages._shared.waiting import Waiting
 
     def cancel() -> None:
         st.session_state.cancelled = True

@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from pages._kit import zoom
-from pages._kit.session import CompareState, SideState
+from pages.compare import zoom
+from pages.compare.state import CompareState, SideState
 
 N = 1000
 COARSE, FINE = ((100, 600), (0, 400)), ((200, 300), (100, 200))

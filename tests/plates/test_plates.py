@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pages._kit import measuring
+from pages._shared import measuring
 from tests.render.legible import assert_legible
 from viz_core import catalogue, plates, results
 from viz_core.arguments import parser

@@ -14,7 +14,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from pages._kit import uploads_known, uploads_room, uploads_take
+from pages._shared import uploads_known, uploads_room
+from pages.checkpoints import admission
 from tests.conftest import Cli
 from tests.readers.huggingface.families import Saved, ids, save
 from tests.readers.huggingface.gguf_files import write
@@ -82,8 +83,8 @@ def test_by_path_by_folder_and_as_an_upload(
     monkeypatch.setattr(uploads_room, "uploads", lambda: room)
     monkeypatch.setattr(uploads_room, "owner", lambda: "ada")
     content = file.read_bytes()
-    sent = uploads_take.File("tiny.gguf", io.BytesIO(content), len(content))
-    uploads_take.take([sent], _Place())  # type: ignore[arg-type]
+    sent = admission.File("tiny.gguf", io.BytesIO(content), len(content))
+    admission.take([sent], _Place())  # type: ignore[arg-type]
     (inside,) = [one for u in room.list("ada") if (one := uploads_known.admitted(u.admitted))]
     ours, found = read(uploads_known.place(inside), tokens)
     assert found.format == "gguf" and (ours - eager(model, tokens)).abs().max() < 1e-5

@@ -1,1 +1,0 @@
-"""What pages share: URL state, controls, cached work, drawing."""

@@ -1,0 +1,1 @@
+"""What at least two pages use, or the frame around them all; it knows no page."""

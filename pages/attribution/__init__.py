@@ -1,0 +1,1 @@
+"""Attribution: what attention says beside what predictions use."""

@@ -1,0 +1,1 @@
+"""Checkpoints: the shipped ones, and one's own."""

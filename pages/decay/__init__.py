@@ -1,0 +1,1 @@
+"""Decay: attention by distance, head by head, each statistic beside its null."""

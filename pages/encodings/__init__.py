@@ -1,0 +1,1 @@
+"""Encodings: each one as mathematics alone, without a checkpoint."""

@@ -1,0 +1,1 @@
+"""Extrapolation: losses past the trained length, by protocol, encoding and scaling."""

@@ -1,0 +1,1 @@
+"""Figures: pinned panels composed into one figure for a paper."""

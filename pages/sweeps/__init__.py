@@ -1,0 +1,1 @@
+"""Sweeps: what comes about in training, and tables of many measurements."""
