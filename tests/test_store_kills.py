@@ -86,7 +86,8 @@ def test_threads_may_share_a_store(tmp_path: Path) -> None:
 
 # ---- killed at any moment
 
-KILLS, NUMBERS, SIZE, LIMIT = 200, 12, 4 * MB, 32 * MB
+KILLS, MOST, NUMBERS, SIZE, LIMIT = 200, 2000, 12, 4 * MB, 32 * MB
+IN_EACH, CUT_OFF = 10, 20  # deaths in each step, and files cut off, before the killer leaves it
 STEPS = {"open": b"w", "os.rename": b"n", "os.remove": b"d"}  # what Python reports to an audit hook
 
 
@@ -109,14 +110,19 @@ def put_for_ever(folder: Path, results: list[Arrays], tell: int, seed: int) -> N
 def kill_writers(folder: Path, report: Connection) -> None:
     """Kills writers, each up to 1 ms after a step of its put began; reports the steps they died in.
 
-    Runs in a process of its own: there is no torch in it, so that its forks are quick and safe.
+    On a busy machine a write is often over before its writer dies: the killer goes on until each
+    step, and files cut off, have had their share. Runs in a process of its own: there is no torch
+    in it, so that its forks are quick and safe.
     """
     random = np.random.default_rng(0)
     results = [result(n, SIZE) for n in range(NUMBERS)]
     expected = {f"{numbered(n).digest}.safetensors": results[n] for n in range(NUMBERS)}
     seen: dict[Path, int] = {}
     died_in: Counter[str] = Counter()
-    for seed in range(KILLS):
+    for seed in range(MOST):
+        cut_off = len([*folder.rglob("*.partial")])
+        if seed >= KILLS and cut_off >= CUT_OFF and min(died_in[s] for s in "pwnd") >= IN_EACH:
+            break
         hear, tell = os.pipe()
         child = os.fork()
         if child == 0:
@@ -155,8 +161,8 @@ def test_a_kill_at_any_moment_leaves_whole_entries(tmp_path: Path) -> None:
     killer.join()
     assert killer.exitcode == 0
     partial = [p for p in files(tmp_path) if p.suffix == ".partial"]
-    assert died_in.total() == KILLS and all(died_in[step] >= 10 for step in "pwnd"), died_in
-    assert len(partial) >= 20  # files that a kill has cut off
+    assert died_in.total() >= KILLS and all(died_in[step] >= IN_EACH for step in "pwnd"), died_in
+    assert len(partial) >= CUT_OFF
 
     store = Store(tmp_path, LIMIT)
     assert any(store.get(numbered(n)) is not None for n in range(NUMBERS))
