@@ -409,6 +409,8 @@ def test_train_refuses_before_it_starts(
 ) -> None:
     refused(cli("train", "nix"), 2, "'nix'", "rope")
     refused(cli("train", "rope", "--set", "theta"), 2, "NAME=VALUE")
+    refused(cli("train", "rope", "--with", "seed=1"), 2, "--out")
+    refused(cli("train", "rope", "--with", "sed=1"), 2, "seed", "'sed=1'")
     refused(cli("train", "rope", "--set", "tehta=3"), 2, "theta")
     refused(cli("train", "rope", "--set", "theta=big"), 2, "theta", "'big'")
     refused(cli("train", "rope", "--out", small_runs / "corpus.jsonl"), 1, "corpus.jsonl")

@@ -13,7 +13,7 @@ from torch import Tensor
 from tests.training.test_train import RECIPE, Interrupted, data, log, weights
 from viz_core import catalogue
 from viz_core.encodings import all_encodings
-from viz_core.errors import TextError
+from viz_core.errors import TextError, UsageError
 from viz_core.model import Transformer
 from viz_core.training import mixture, recipe, train
 from viz_core.training.mixture import Mixture, Stage
@@ -142,3 +142,16 @@ def test_a_cooldown_is_a_line_to_nothing() -> None:
 def test_older_recipes_keep_their_hash() -> None:
     for found in catalogue.shipped().values():
         assert found.facts["recipe_sha256"] == recipe.load(found.facts["recipe"]["name"]).sha256
+
+
+def test_a_recipe_takes_numbers_in_place_of_its_own() -> None:
+    plain = recipe.load("copies")
+    other = plain.with_values(["seed=1", "rate=0.01", "own_rate=0.05", "budget=0.5"])
+    assert (other.seed, other.rate, other.own_rate, other.budget) == (1, 0.01, 0.05, 0.5)
+    assert other.sha256 != plain.sha256 == plain.with_values([]).sha256
+    ids = np.arange(40_000, dtype=np.uint16)
+    whole, half = (Mixture(ids, plain.stages, 0, r.budget) for r in (plain, other))
+    assert half.steps == pytest.approx(whole.steps / 2, abs=2)
+    for wrong in ("name=x", "seed", "seed=x", "seed=1.5", "stages=1"):
+        with pytest.raises(UsageError, match="Expected a number of the recipe"):
+            plain.with_values([wrong])

@@ -53,6 +53,14 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument("encoding", metavar="ENCODING", help="nope, sinusoidal, alibi, rope, ...")
     one.add_argument("--recipe", default="shipped", metavar="NAME", help="default: shipped")
     one.add_argument(
+        "--with",
+        action="append",
+        default=[],
+        dest="replaced",
+        metavar="NAME=VALUE",
+        help="a number in place of the recipe's, such as seed=1 or rate=0.01; may be given again",
+    )
+    one.add_argument(
         "--out",
         type=Path,
         metavar="DIR",

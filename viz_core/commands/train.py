@@ -17,7 +17,9 @@ from viz_core.training import train as training
 
 def run(options: argparse.Namespace) -> None:
     """Trains and prints the path of the checkpoint."""
-    recipe = recipes.load(options.recipe)
+    recipe = recipes.load(options.recipe).with_values(options.replaced)
+    if options.replaced and options.out is None:
+        raise UsageError("Name a folder with --out: --with makes it another recipe.")
     values: dict[str, Any] = {}
     for part in options.set:
         name, equals, value = part.partition("=")

@@ -8,7 +8,7 @@ as some of both kinds stay among plain text.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -51,8 +51,9 @@ class Mixture:
     Raises TextError for a text shorter than one of its sequences.
     """
 
-    def __init__(self, ids: Ids, stages: Sequence[Stage], seed: int) -> None:
-        self.ids, self.stages, self.seed = ids, tuple(stages), seed
+    def __init__(self, ids: Ids, stages: Sequence[Stage], seed: int, budget: float = 1.0) -> None:
+        self.ids, self.seed = ids, seed
+        self.stages = tuple(replace(s, tokens=round(budget * s.tokens)) for s in stages)
         self.steps = sum(stage.steps for stage in self.stages)
         longest = max(stage.length for stage in self.stages)
         if len(ids) < 2 * longest + 1:

@@ -6,11 +6,12 @@ import hashlib
 import json
 import math
 import tomllib
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from viz_core.errors import UnknownName
+from viz_core.errors import UnknownName, UsageError
 from viz_core.model import ModelConfig
 from viz_core.training.mixture import Stage
 from viz_core.words import mark
@@ -43,6 +44,7 @@ class Recipe:
     own_rate: float | None = None  # for what an encoding learns; None: as for all else
     cooldown: float | None = None  # share of steps over which the rate falls to 0; None: a cosine
     stages: tuple[Stage, ...] = ()  # in place of `passes` over plain text
+    budget: float = 1.0  # the share of its stages' tokens that a run takes
 
     @property
     def values(self) -> dict[str, Any]:
@@ -57,6 +59,25 @@ class Recipe:
     def sha256(self) -> str:
         """A hash of all values: two runs with the same one differ in the encoding alone."""
         return hashlib.sha256(json.dumps(self.values, sort_keys=True).encode()).hexdigest()
+
+    def with_values(self, pairs: Sequence[str]) -> Recipe:
+        """This recipe with numbers of its own, each as "NAME=VALUE"; its hash is another then.
+
+        Raises UsageError for what isn't a pair, a number, or a name of one.
+        """
+        numbers = {f.name: f.type for f in fields(self) if f.type in ("int", "float")}
+        numbers |= {f.name: "float" for f in fields(self) if f.type == "float | None"}
+        values: dict[str, Any] = {}
+        for pair in pairs:
+            name, _, value = pair.partition("=")
+            try:
+                values[name] = {"int": int, "float": float}[numbers[name]](value)
+            except (KeyError, ValueError):
+                raise UsageError(
+                    f"Expected a number of the recipe as NAME=VALUE ({', '.join(numbers)}); "
+                    f"got {pair!r}."
+                ) from None
+        return replace(self, **values)
 
     def model(self, encoding: str, parameters: dict[str, int | float | str]) -> ModelConfig:
         """The configuration of the model that this recipe trains."""

@@ -141,7 +141,7 @@ def train(
     model = Transformer(recipe.model(encoding, settings)).to(place)
     optims = optimisers(model, recipe)
     sequences: batches.Batches | mixture.Mixture = (
-        mixture.Mixture(data.training, recipe.stages, recipe.seed)
+        mixture.Mixture(data.training, recipe.stages, recipe.seed, recipe.budget)
         if recipe.stages
         else batches.Batches(data.training, recipe.length, recipe.batch, recipe.passes, recipe.seed)
     )
